@@ -227,9 +227,9 @@ static enum attn_status open_effects(struct question *question, struct live *liv
     progress_clear();
     question->is_counting = false;
     question->tensors.look.effects = live->effects;
-    if (status == ATTN_OK || (status != ATTN_CANCELED && !option_text(question->call, "live")))
+    if (status == ATTN_INVALID && !option_text(question->call, "live"))
         return ATTN_OK; /* the run itself says what is wrong */
-    return attn_error_copy(err, &failure);
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)

@@ -26,8 +26,8 @@ enum attn_status option_take_value(struct call *call, const struct option_walk *
 enum attn_status settings_take(struct call *call, const struct option_walk *walk, const char *label,
                                const char *value, enum call_origin origin, struct attn_error *err);
 
-/* Reads VALUE of the option of WALK, which may begin with what it is, and stores it. */
-enum attn_status form_take(struct call *call, const struct option_walk *walk, const char *label,
+/* Reads VALUE of OPTION, which may begin with what it is, and stores it. */
+enum attn_status form_take(struct call *call, const struct option_walk *option, const char *label,
                            const char *value, enum call_origin origin, struct attn_error *err);
 
 /* A terminated copy of TEXT [size] that CALL owns; NULL without memory. */

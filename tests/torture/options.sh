@@ -67,6 +67,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.config) value=$in/config.json ;;
     *.cluster) value=number ;;
     *.decode) value='5 6' ;;
+    *.messages) value='[{"role":"user","content":"The keys"}]' ;;
     *.draw) value=embed=randn@7 ;;
     *.drop) value=e ;;
     *.embeds) value=$in/embeds.npy ;;

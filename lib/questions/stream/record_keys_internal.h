@@ -80,10 +80,10 @@ struct attn_record_value {
 struct attn_record_value attn_record_field(const struct attn_record_key *key, const char *text,
                                            size_t size);
 
-/* Reads VALUE, which is not null, as the value of KEY. If it is invalid, marks the record as
- * failed, unless it failed before; a list may then be read only in part. ATTN_NO_MEMORY is the only
- * error. */
-enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
+/* Reads VALUE, which is not null, as the value of the key NAMED. If it is invalid, marks the record
+ * as failed, unless it failed before; a list may then be read only in part. ATTN_NO_MEMORY is the
+ * only error. */
+enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *named,
                                  struct attn_record_value *value, struct attn_error *err);
 
 /* Marks the record as failed because NAME has VALUE, unless it failed before. */
