@@ -82,7 +82,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_view_params, tables.picture.options),
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
     {&explain_options, 0},
-    PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
+    QUESTION_TENSOR_PICTURES,
     QUESTION_PART(running_options, running),
 };
 

@@ -5,12 +5,12 @@
 const struct command command_batch = {
     .name = "batch",
     .summary = "a line of JSON for each of many texts",
-    .usage = "[OPTIONS] [FILE]",
+    .usage = "[OPTIONS of run] [FILE]",
     .description =
         "Short for attn-cli run --items FILE --jsonl -, with the options of `run`.\n"
         "Without FILE the items come from standard input. 'attn-cli help items' explains\n"
         "what a file of items holds.\n",
     .examples = "  printf 'The keys\\nA cat\\n' | attn-cli batch --items-format lines\n"
-                "  echo '{\"text\":\"The keys\"}' | attn-cli batch --top 2\n",
+                "  echo '{\"text\":\"The keys\"}' | attn-cli batch --top 2 --heads 2.2 --sites pattern\n",
     .args_size = 1,
 };

@@ -30,7 +30,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_selection_params, prompt.asked),
     QUESTION_PART(attn_view_params, tables.picture.options),
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
-    PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
+    QUESTION_TENSOR_PICTURES,
     QUESTION_PART(attn_edit_params, edits),
     QUESTION_PART(attn_place_params, places),
     QUESTION_PART(running_options, running),

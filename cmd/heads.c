@@ -57,7 +57,7 @@ static const struct attn_param_part probe_parts[] = {
 const struct command command_probe = {
     .name = "probe",
     .question = &attn_question_heads,
-    .summary = "which heads find again what was there before",
+    .summary = "induction and retrieval heads, found with random tokens",
     .usage = "[OPTIONS] induction|needle",
     .description =
         "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"

@@ -22,7 +22,7 @@ const struct command command_patch = {
     .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
-                "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
+                "  attn-cli patch --items pairs.csv --site z --sort effect --limit 5\n",
     .ask = work,
     .lacks = "TEXT|sentence|file|ids|types|embeds",
 };

@@ -49,7 +49,7 @@ static const struct attn_param_part parts[] = {
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
     {&explain_options, 0},
     {&live_options, 0},
-    PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
+    QUESTION_TENSOR_PICTURES,
     QUESTION_PART(attn_prediction_params, prompt.asked),
     QUESTION_PART(attn_target_params, answer),
     QUESTION_PART(attn_foil_params, answer),

@@ -22,14 +22,6 @@ struct picture_args {
 /* The options of struct picture_args in addition to those of its `options`. */
 extern const struct attn_param_list heatmap_options, color_options;
 
-/* All options of pictures of tensors. */
-#define PICTURE_OPTIONS(at)                                                                        \
-    {&heatmap_options, (at)},                                                                      \
-        {&attn_picture_params, (at) + offsetof(struct picture_args, options)},                     \
-    {                                                                                              \
-        &color_options, (at)                                                                       \
-    }
-
 /* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its
  * colors. The terminal's background is only asked for if HAS_COLORS: if the command may print
  * colors. */

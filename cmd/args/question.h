@@ -63,9 +63,16 @@ extern const struct question_args question_args_default;
         &(list), offsetof(struct question_args, member)                                            \
     }
 
-/* The lists of pictures. */
+/* The lists of pictures of tensors. */
+#define QUESTION_TENSOR_PICTURES                                                                   \
+    QUESTION_PART(option_tensor_pictures, tables.output.paths),                                    \
+        QUESTION_PART(heatmap_options, tables.picture),                                            \
+        QUESTION_PART(attn_picture_params, tables.picture.options),                                \
+        QUESTION_PART(color_options, tables.picture)
+
+/* The lists of pictures of tables. */
 #define QUESTION_PICTURE_OPTIONS                                                                   \
-    QUESTION_PART(option_picture_formats, tables.output.paths),                                    \
+    QUESTION_PART(option_table_pictures, tables.output.paths),                                    \
         QUESTION_PART(table_column_options, tables),                                               \
         QUESTION_PART(attn_picture_params, tables.picture.options)
 

@@ -21,28 +21,32 @@ static const struct attn_param_list help_options = ATTN_PARAM_LIST("Other", help
 
 const struct attn_param_list option_question = {0}, option_question_input = {.is_input = true};
 const struct attn_param_list option_tensor_formats = {.heading = "Output"},
+                             option_tensor_pictures = {.heading = "Figures"},
                              option_table_formats = {.heading = "Output"},
-                             option_picture_formats = {.heading = "Figures"};
+                             option_table_pictures = {.heading = "Figures"};
 
-/* Returns the formats of LIST, which is one of the three lists above, each followed by its own
+/* Returns the formats of LIST, which is one of the four lists above, each followed by its own
  * option. The list that is returned is kept. */
 static const struct attn_param_list *list_formats(const struct attn_param_list *list)
 {
     static const struct attn_param_list *const kinds[] = {
-        &option_tensor_formats, &option_table_formats, &option_picture_formats};
-    static struct attn_param rows[3][OPTION_MOST_FORMATS];
-    static struct attn_param_list made[3];
-    const bool is_of_table = list != kinds[0];
+        &option_tensor_formats, &option_tensor_pictures, &option_table_formats,
+        &option_table_pictures};
+    enum { N_KIND = sizeof kinds / sizeof *kinds };
+    static struct attn_param rows[N_KIND][OPTION_MOST_FORMATS];
+    static struct attn_param_list made[N_KIND];
     size_t kind = 0, n = 0;
+    bool is_of_table;
 
-    while (kind < 2 && list != kinds[kind])
+    while (kind < N_KIND - 1 && list != kinds[kind])
         kind++;
+    is_of_table = kind >= 2;
     assert(attn_n_format() <= OPTION_MOST_FORMATS);
     for (size_t i = 0; !made[kind].items && i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
         const char *help = is_of_table ? format->table_help : format->help;
 
-        if (help && (!is_of_table || format->is_picture == (list == kinds[2])))
+        if (help && format->is_picture == (kind % 2 == 1))
             rows[kind][n++] = (struct attn_param)ATTN_PARAM(TEXT, format->name,
                                                             is_of_table ? "FILE" : format->argument,
                                                             struct format_paths, of[i], help);

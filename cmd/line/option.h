@@ -40,9 +40,9 @@ struct command;
 extern const struct attn_param_list option_question_input, option_question;
 
 /* Stand for the options of the library's formats, which fill a struct format_paths: of tensors, of
- * tables, and of pictures of tables. */
-extern const struct attn_param_list option_tensor_formats, option_table_formats,
-    option_picture_formats;
+ * tables, and of pictures of each. */
+extern const struct attn_param_list option_tensor_formats, option_tensor_pictures,
+    option_table_formats, option_table_pictures;
 
 enum { OPTION_MOST_FORMATS = 24 };
 
