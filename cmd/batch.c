@@ -10,7 +10,8 @@ const struct command command_batch = {
         "Short for attn-cli run --items FILE --jsonl -, with the options of `run`.\n"
         "Without FILE the items come from standard input. 'attn-cli help items' explains\n"
         "what a file of items holds.\n",
-    .examples = "  printf 'The keys\\nA cat\\n' | attn-cli batch --items-format lines\n"
-                "  echo '{\"text\":\"The keys\"}' | attn-cli batch --top 2 --heads 2.2 --sites pattern\n",
+    .examples =
+        "  printf 'The keys\\nA cat\\n' | attn-cli batch --items-format lines\n"
+        "  echo '{\"text\":\"The keys\"}' | attn-cli batch --top 2 --heads 2.2 --sites pattern\n",
     .args_size = 1,
 };

@@ -72,7 +72,7 @@ extern const struct question_args question_args_default;
 
 /* The lists of pictures of tables. */
 #define QUESTION_PICTURE_OPTIONS                                                                   \
-    QUESTION_PART(option_table_pictures, tables.output.paths),                                    \
+    QUESTION_PART(option_table_pictures, tables.output.paths),                                     \
         QUESTION_PART(table_column_options, tables),                                               \
         QUESTION_PART(attn_picture_params, tables.picture.options)
 
