@@ -346,7 +346,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     struct attn_trace trace = {.on_event = ignore};
     struct attn_selection *selection = NULL;
     enum attn_status status;
-    size_t n_byte;
+    size_t n_byte = 0;
 
     dims.n_source = found.n_source;
     ATTN_TRY(attn_selection_create(&dims, &selection, err));

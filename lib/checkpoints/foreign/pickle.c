@@ -266,7 +266,7 @@ static enum attn_status call_name(struct attn_pickle *pickle, attn_pickle_value 
 /* REDUCE and NEWOBJ. */
 static enum attn_status call(struct attn_pickle *pickle)
 {
-    attn_pickle_value name, args;
+    attn_pickle_value name = 0, args = 0;
 
     ATTN_TRY(pop(pickle, &args));
     ATTN_TRY(pop(pickle, &name));
@@ -455,7 +455,7 @@ static enum attn_status extend(struct attn_pickle *pickle, enum attn_pickle_type
 /* Opcodes whose argument is a number, or that have none. */
 static enum attn_status run_simple(struct attn_pickle *pickle, unsigned char opcode)
 {
-    attn_pickle_value first, second;
+    attn_pickle_value first = 0, second = 0;
     const unsigned char *bytes = NULL;
     uint64_t n;
 

@@ -134,7 +134,7 @@ static enum attn_status read_seeded(const struct attn_param *param, char *home, 
     const size_t size = strcspn(text, ":");
     const char name = param->argument[0];
     int64_t number;
-    uint64_t seed;
+    uint64_t seed = 0;
 
     if (!attn_parse_int(text, size, param->least, INT32_MAX, &number) ||
         (text[size] && !attn_parse_uint(text + size + 1, strlen(text + size + 1), &seed)))

@@ -511,7 +511,7 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     const struct attn_dims encoder = attn_config_dims(heads->encoder, 1);
     struct attn_dims dims = attn_config_dims(heads->frame.config, 1);
     const struct attn_head_list list = {.text = heads->frame.request.selection.heads};
-    struct attn_selection *selection;
+    struct attn_selection *selection = NULL;
     enum attn_status status = ATTN_OK;
 
     if ((heads->args->effects != 0 || heads->args->has_effect) &&

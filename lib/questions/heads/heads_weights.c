@@ -26,7 +26,7 @@ enum attn_status attn_head_weights_list(const struct attn_frame *frame, const ch
 {
     const struct attn_dims dims = attn_config_dims(frame->config, 1);
     const struct attn_head_list list = {.text = heads};
-    struct attn_selection *selection;
+    struct attn_selection *selection = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_head_weights_check(attn_host_model(frame->host), err));
