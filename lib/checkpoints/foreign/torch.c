@@ -550,6 +550,17 @@ static void describe(const struct view *view, const char *name, size_t size, cha
     record->offset = view->begin + attn_dtype_n_byte((enum attn_dtype)view->dtype, view->first);
 }
 
+enum attn_status attn_torch_sort(const struct attn_tensor_files *files, struct attn_error *err)
+{
+    qsort(files->records, files->count, sizeof *files->records, attn_tensor_compare_names);
+    for (size_t i = 1; i < files->count; i++)
+        if (attn_tensor_compare_names(&files->records[i - 1], &files->records[i]) == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has two tensors '%s'",
+                                  attn_quote_string(attn_tensor_files_path(files, 0)).text,
+                                  attn_quote_string(files->records[i].name).text);
+    return ATTN_OK;
+}
+
 /* Fills FILES with the tensors of the dictionary. */
 static enum attn_status list_tensors(const struct reader *r, struct attn_tensor_files *files)
 {
@@ -581,12 +592,7 @@ static enum attn_status list_tensors(const struct reader *r, struct attn_tensor_
     status = n_gathered > 0 ? gather_all(r, list, n_gathered, &files->shards[0]) : ATTN_OK;
     attn_free(list);
     ATTN_TRY(status);
-    qsort(files->records, n, sizeof *files->records, attn_tensor_compare_names);
-    for (size_t i = 1; i < n; i++)
-        if (attn_tensor_compare_names(&files->records[i - 1], &files->records[i]) == 0)
-            return attn_error_set(r->err, ATTN_FORMAT, "'%s' has two tensors '%s'", r->path.text,
-                                  attn_quote_string(files->records[i].name).text);
-    return ATTN_OK;
+    return attn_torch_sort(files, r->err);
 }
 
 static enum attn_status read_file(struct reader *r, struct attn_tensor_files *files)

@@ -27,4 +27,7 @@ bool attn_torch_is_file(const struct attn_file *file);
 enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_files **out,
                                  struct attn_pickle **pickle, struct attn_error *err);
 
+/* Sorts the tensors of FILES by name. ATTN_FORMAT if two have the same. */
+enum attn_status attn_torch_sort(const struct attn_tensor_files *files, struct attn_error *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/foreign.h"
+#include "foreign/torch.h"
 #include "formats/float_text.h"
 #include "formats/tensor_files_internal.h"
 
@@ -49,18 +50,6 @@ static size_t wrap_of(const char *name)
     return n;
 }
 
-static enum attn_status sort_names(const struct trained *t)
-{
-    const struct attn_tensor_files *files = t->opened->files;
-
-    qsort(files->records, files->count, sizeof *files->records, attn_tensor_compare_names);
-    for (size_t i = 1; i < files->count; i++)
-        if (attn_tensor_compare_names(&files->records[i - 1], &files->records[i]) == 0)
-            return attn_error_set(t->err, ATTN_FORMAT, "'%s' has two tensors '%s'", t->path.text,
-                                  attn_quote_string(files->records[i].name).text);
-    return ATTN_OK;
-}
-
 static enum attn_status strip_names(const struct trained *t)
 {
     const struct attn_tensor_files *files = t->opened->files;
@@ -71,7 +60,7 @@ static enum attn_status strip_names(const struct trained *t)
         files->records[i].name += n;
         files->records[i].name_size -= n;
     }
-    return sort_names(t);
+    return attn_torch_sort(files, t->err);
 }
 
 static const struct attn_tensor_record *find(const struct trained *t, const char *name)
@@ -345,12 +334,13 @@ static enum attn_status rename_all(struct trained *t, const struct names *names,
     attn_free(files->names);
     files->names = text;
     for (size_t i = 0; i < files->count; i++, text += (size_t)2 * NAME_SIZE) {
+        const struct attn_tensor tensor = attn_tensor_files_entry(files, i).tensor;
         struct attn_tensor_record record = files->records[i];
-        const size_t cut[] = {rows, dimension(t, record.name, 1)};
+        const size_t cut[] = {rows, tensor.shape[1]};
 
         if (left && strcmp(record.name, left) == 0)
             continue;
-        if (dimension(t, record.name, 0) == padded && padded > rows && cut[1] > 0) {
+        if (tensor.rank == 2 && tensor.shape[0] == padded && padded > rows && cut[1] > 0) {
             record.n_byte = attn_dtype_n_byte((enum attn_dtype)record.dtype, rows * cut[1]);
             snprintf(text + NAME_SIZE, NAME_SIZE, "%s", attn_shape_text(2, cut, shape));
             record.shape = text + NAME_SIZE;
@@ -362,7 +352,7 @@ static enum attn_status rename_all(struct trained *t, const struct names *names,
         files->records[n++] = record;
     }
     files->count = n;
-    return sort_names(t);
+    return attn_torch_sort(files, t->err);
 }
 
 /* --- llama2.c --------------------------------------------------------------------------------- */
