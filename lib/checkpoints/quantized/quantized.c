@@ -7,7 +7,6 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "model/model_internal.h"
 #include "quantized/quantized_internal.h"
 
 #include <stdio.h>

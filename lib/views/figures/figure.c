@@ -19,7 +19,6 @@ enum {
     MOST_SIDE = 16384,      /* maximum units of a side */
     MOST_AREA = 64000000,   /* maximum area in square units */
     MOST_COMPONENTS = 1024, /* maximum columns of a site without keys */
-    MOST_VALUES = 40000,    /* maximum cells with numbers: 200 tokens */
     PRINT_DPI = 300,
     LEAST_PERCENT = 80,         /* the smallest units in print, in percent of the usual ones */
     CAPTION_COLUMNS = 160,      /* maximum columns of a text in the caption */

@@ -219,7 +219,6 @@ void attn_table_drawing_release(struct attn_table_drawing *drawing)
 struct file {
     const struct attn_output *output;
     struct attn_table_drawing drawing;
-    bool is_laid_out;
 };
 
 static enum attn_status draw(struct file *file, struct attn_error *err)
