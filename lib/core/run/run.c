@@ -482,15 +482,6 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     return options;
 }
 
-struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
-{
-    return (struct attn_masked_scope){.model = run->model,
-                                      .tokenizer = run->tokenizer,
-                                      .text = &run->text,
-                                      .edits = &run->edits,
-                                      .session = attn_run_session_options(run)};
-}
-
 struct attn_pass attn_run_pass(const struct attn_run *run)
 {
     struct attn_pass pass = {.model = run->model,

@@ -11,7 +11,6 @@
 #include "input/pass.h"
 #include "input/position.h"
 #include "input/talk.h"
-#include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/host.h"
 #include "run/host_internal.h"
@@ -161,9 +160,6 @@ struct attn_before_pass attn_run_before(const struct attn_run *run);
 
 /* Returns the scope for questions about tokens. Borrows from RUN. */
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);
-
-/* Returns the scope for masked copies of the text. Borrows from RUN. */
-struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run);
 
 /* Resolves ARGS in RUN (attn_answer_find). */
 enum attn_status attn_run_find_answer(const struct attn_run *run,

@@ -14,9 +14,9 @@
 #include "machine/questions_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "predict/masked_copies.h"
 #include "sites/trial.h"
 #include "stream/items_internal.h"
+#include "stream/masked_copies.h"
 #include "talk/chat.h"
 #include "tensors/token_text.h"
 #include "tokenizer/words.h"
@@ -391,7 +391,7 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     }
     /* rows of all copies */
     n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS;
-    const struct attn_masked_scope scope = attn_run_masked_scope(run);
+    const struct attn_masked_scope scope = attn_masked_scope_of(run);
     status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);
     if (status == ATTN_OK)

@@ -9,10 +9,10 @@
 #include "machine/frame.h"
 #include "machine/questions_internal.h"
 #include "predict/logits.h"
-#include "predict/masked_copies.h"
 #include "sites/reply.h"
 #include "sites/trial.h"
 #include "stream/items_internal.h"
+#include "stream/masked_copies.h"
 #include "tokenizer/words.h"
 
 #include <math.h>

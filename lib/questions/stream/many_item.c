@@ -16,8 +16,8 @@
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "predict/masked_copies.h"
 #include "run/maker.h"
+#include "stream/masked_copies.h"
 #include "towers/picture_prompt.h"
 #include "towers/pixels_internal.h"
 #include "towers/vision_family.h"
@@ -712,7 +712,7 @@ static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool
                                    struct attn_error *err)
 {
     const size_t n_row = item->n_row > ATTN_MANY_MASKED_ROWS ? item->n_row : ATTN_MANY_MASKED_ROWS;
-    const struct attn_masked_scope scope = attn_run_masked_scope(item->run);
+    const struct attn_masked_scope scope = attn_masked_scope_of(item->run);
     struct attn_masked *masked;
     enum attn_status status;
 
@@ -975,8 +975,8 @@ static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item 
 {
     if (!is_masked(pack->task))
         return ATTN_OK;
-    const struct attn_masked_scope scope = attn_run_masked_scope(item->run),
-                                   longest = attn_run_masked_scope(pack->task->longest);
+    const struct attn_masked_scope scope = attn_masked_scope_of(item->run),
+                                   longest = attn_masked_scope_of(pack->task->longest);
 
     if (!pack->masked)
         ATTN_TRY(attn_masked_create(&longest, ATTN_MANY_MASKED_ROWS, NULL, &pack->masked, err));

@@ -1,5 +1,5 @@
 /* masked_copies.c - see masked_copies.h. */
-#include "predict/masked_copies.h"
+#include "stream/masked_copies.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -24,6 +24,15 @@ struct attn_masked {
     int32_t *targets;                        /* [n_most] the token that the mask replaces */
     float *logits;                           /* [n_most, V] */
 };
+
+struct attn_masked_scope attn_masked_scope_of(const struct attn_run *run)
+{
+    return (struct attn_masked_scope){.model = run->model,
+                                      .tokenizer = run->tokenizer,
+                                      .text = &run->text,
+                                      .edits = &run->edits,
+                                      .session = attn_run_session_options(run)};
+}
 
 enum attn_status attn_masked_check(const struct attn_model *model,
                                    const struct attn_tokenizer *tokenizer, struct attn_error *err)

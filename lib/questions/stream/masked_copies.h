@@ -2,7 +2,7 @@
  * masked_copies.h - the predictions of an encoder for each token of a text. Each token, except
  * special ones, is masked in a separate copy of the text, and its prediction is read at the mask.
  * The sum of -ln p is the pseudo-log-likelihood (Salazar et al. 1910.14659). For the files of this
- * layer and above.
+ * folder and above.
  *
  *     attn_masked_create(&scope, n_row, pool, &masked, &err);
  *     attn_masked_read(masked, &scope, on_rows, user, &err);  // for each text
@@ -11,11 +11,10 @@
  * Several copies are fed together, and each gives the same bits as if it were fed alone. Memory
  * does not grow with the number of texts.
  */
-#ifndef ATTN_PREDICT_MASKED_COPIES_H
-#define ATTN_PREDICT_MASKED_COPIES_H
+#ifndef ATTN_STREAM_MASKED_COPIES_H
+#define ATTN_STREAM_MASKED_COPIES_H
 
-#include "edits/edits.h"
-#include "input/sequence.h"
+#include "run/run_internal.h"
 
 /* Logits at the masks of some copies. */
 struct attn_masked_rows {
@@ -42,6 +41,9 @@ struct attn_masked_scope {
     /* The options of a session without edits; the attention is that of this run. */
     struct attn_session_options session;
 };
+
+/* Returns the scope for the text of RUN, from which it borrows. */
+struct attn_masked_scope attn_masked_scope_of(const struct attn_run *run);
 
 struct attn_masked;
 
