@@ -328,6 +328,45 @@ static inline vf v_of_halves(vi h)
     return v_copy_sign(v_select(magnitude < 0x0400, subnormal, (vf)bits), (vf)(h << 16));
 }
 
+/* Loads and stores LANES numbers as F16, which must be exact. V_HALVES: a conversion takes one
+ * instruction. */
+#if defined __F16C__
+enum { V_HALVES = 1 };
+static inline vf v_load_halves(const void *p)
+{
+    return (vf)V_OP(cvtph_ps)(
+#if defined __AVX512F__
+        _mm256_loadu_si256(p)
+#else
+        _mm_loadu_si128(p)
+#endif
+    );
+}
+
+static inline void v_store_halves(void *p, vf x)
+{
+#if defined __AVX512F__
+    _mm256_storeu_si256(p, _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT));
+#else
+    _mm_storeu_si128(p, _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT));
+#endif
+}
+#else
+enum { V_HALVES = 0 };
+static inline vf v_load_halves(const void *p)
+{
+    halves h;
+
+    memcpy(&h, p, sizeof h);
+    return v_of_halves(__builtin_convertvector(h, vi));
+}
+
+static inline void v_store_halves(void *p, vf x)
+{
+    (void)p, (void)x; /* no tile has halves */
+}
+#endif
+
 /* Loads LANES signed bytes. */
 static inline vi v_load_signed(const void *p)
 {

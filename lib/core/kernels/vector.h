@@ -38,32 +38,47 @@ struct attn_codes {
     bool has_offset; /* otherwise all offsets are 0, and `offset` is not written */
 };
 
-/* The same for 16 adjacent columns: a word holds four bytes of one column. If `run` is 0, each byte
- * is a code. Otherwise it holds two codes of four bits, from which `zero` must be subtracted; each
- * `run` bytes hold first all their low halves, then all their high halves. A register of words is
- * stored by v_store_codes, but with V_LOOKS_UP and codes of four bits as it is. */
-enum { ATTN_TILE = 16 };
+/* The same for 64 adjacent columns, in units: first rows of 64 words, of which each holds four
+ * bytes of one column, then rows of the scales of these codes, then of their offsets. If `run` is
+ * 0, each byte is a code. Otherwise it holds two codes of four bits, from which `zero` must be
+ * subtracted; each `run` bytes hold first all their low halves, then all their high halves. A
+ * register of words is stored by v_store_codes, but with V_LOOKS_UP and codes of four bits as it
+ * is. */
 struct attn_tile {
-    /* borrowed, 64-byte aligned; of a room, or of tiles that were made before */
-    float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
+    char *units;      /* borrowed, 64-byte aligned; of a room, or made before */
+    size_t n_k, size; /* values of a column in a unit: 16, 32 or 64; bytes of a unit */
+    /* Bytes from the start of a unit to its scales and offsets. They are F16 if has_halves, else
+     * floats. */
+    size_t scale_at, offset_at;
     size_t group, run; /* group is as in struct attn_codes; run is 0, 16 or 32 */
+    bool has_halves, has_offset;
     int zero;
     const float *fours; /* [16] the values of codes of four bits, if run > 0 */
-    bool has_offset;
 };
 
 /* Room for the largest tile. */
 struct attn_tile_room {
-    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_TILE];
-    float scale[ATTN_MOST_SCALES][ATTN_TILE], offset[ATTN_MOST_SCALES][ATTN_TILE];
+    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_PANEL];
+    float scale[ATTN_MOST_SCALES][ATTN_PANEL], offset[ATTN_MOST_SCALES][ATTN_PANEL];
 };
+
+enum { ATTN_WORD_ROW = ATTN_PANEL * sizeof(float) }; /* bytes of a row of words */
+
+/* Returns the bytes of N numbers of a row of scales or offsets. */
+static inline size_t attn_tile_bytes(const struct attn_tile *tile, size_t n)
+{
+    return n * (tile->has_halves ? sizeof(uint16_t) : sizeof(float));
+}
 
 /* Returns a tile of DTYPE without its numbers. */
 struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype);
 
-/* Splits the first N values of 16 columns of blocks of DTYPE into the numbers of TILE. */
+/* Splits the first N values of 16 COLUMNS of blocks of DTYPE into columns FIRST to FIRST+15 of
+ * TILE.
+ */
+enum { ATTN_TILE = 16 };
 void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
-                                         size_t n, const struct attn_tile *tile);
+                                         size_t n, const struct attn_tile *tile, size_t first);
 
 /* Sets *GROUP and *HAS_OFFSET to those of the codes of DTYPE. */
 void ATTN_FOR_ISA(attn_vector_describe_codes)(enum attn_dtype dtype, size_t *group,

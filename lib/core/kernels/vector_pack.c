@@ -171,8 +171,6 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
 
 /* --- Blocks ----------------------------------------------------------------------------------- */
 
-enum { N_TILE = ATTN_PANEL / TILE };
-
 /* Reads columns of blocks, in pieces of up to 256 values. Meanwhile the next panel is prefetched in
  * memory order. On a Zen 4 core that doubled the throughput, from 9 to 18 GB/s, compared to
  * prefetching ahead in each of the 64 columns. It prefetches a few lines at a time: a whole piece
@@ -185,26 +183,9 @@ struct block_piece {
     size_t n_k, left;
     size_t n_byte;         /* size of a column in this piece */
     struct attn_tile tile; /* without numbers */
-    char *tiles;           /* those of this piece, if they were made before; or NULL */
-    size_t first;          /* the first column in the 64 of its tiles */
+    char *tiles;           /* the tile of this piece, if it was made before; or NULL */
+    size_t first;          /* the first column in the 64 of that tile */
 };
-
-static size_t tile_size(const struct attn_tile *tile, size_t n_k)
-{
-    const size_t n_word = n_k / (tile->run > 0 ? 8 : 4);
-    const size_t n_group = n_k / tile->group;
-
-    return (n_word + n_group * (tile->has_offset ? 2 : 1)) * sizeof *tile->words;
-}
-
-/* Returns TILE with its numbers at P. */
-static struct attn_tile tile_at(struct attn_tile tile, char *p, size_t n_k)
-{
-    tile.words = (float(*)[TILE])(void *)p;
-    tile.scale = tile.words + n_k / (tile.run > 0 ? 8 : 4);
-    tile.offset = tile.scale + n_k / tile.group;
-    return tile;
-}
 
 /* Starts PIECE before the first piece of columns FIRST to FIRST+M-1 of MATRIX. Columns of the panel
  * from M on repeat the first column. */
@@ -234,89 +215,82 @@ static bool find_piece(struct block_piece *piece)
         piece->tiles += ATTN_PANEL * piece->n_byte;
     piece->left -= piece->n_k;
     piece->n_k = piece->left < ATTN_MOST_CODES ? piece->left : ATTN_MOST_CODES;
-    piece->n_byte = piece->tiles ? tile_size(&piece->tile, piece->n_k) / TILE
+    piece->n_byte = piece->tiles ? piece->n_k / piece->tile.n_k * piece->tile.size / ATTN_PANEL
                                  : attn_dtype_n_byte(piece->dtype, piece->n_k);
     return piece->n_k > 0;
 }
 
-/* Splits the current piece of columns FIRST to FIRST+15 into TILE, and advances these columns. */
-static void split_piece(struct block_piece *piece, size_t first, const struct attn_tile *tile)
+/* Splits the first M columns of the current piece, or some more, into TILE, and advances them. */
+static void split_piece(struct block_piece *piece, size_t m, const struct attn_tile *tile)
 {
-    const unsigned char **columns = &piece->columns[first];
+    for (size_t first = 0; first < m; first += TILE) {
+        const unsigned char **columns = &piece->columns[first];
 
-    for (size_t l = 0; l < TILE && !piece->next; l++)
-        for (size_t i = 0; i < piece->n_byte; i += LINE)
-            __builtin_prefetch(columns[l] + piece->n_byte + i, 0, 2);
-    ATTN_FOR_ISA(attn_vector_fill_tile)(columns, piece->dtype, piece->n_k, tile);
-    for (size_t l = 0; l < TILE; l++)
-        columns[l] += piece->n_byte;
+        for (size_t l = 0; l < TILE && !piece->next; l++)
+            for (size_t i = 0; i < piece->n_byte; i += LINE)
+                __builtin_prefetch(columns[l] + piece->n_byte + i, 0, 2);
+        ATTN_FOR_ISA(attn_vector_fill_tile)(columns, piece->dtype, piece->n_k, tile, first);
+        for (size_t l = 0; l < TILE; l++)
+            columns[l] += piece->n_byte;
+    }
 }
 
-/* Returns the tile of the current piece of columns FIRST to FIRST+15, which was made before or is
- * made in ROOM. */
-static struct attn_tile read_tile(struct block_piece *piece, size_t first,
-                                  struct attn_tile_room *room)
+/* Returns the tile of M columns of the current piece, from piece->first on, which was made before
+ * or is made in ROOM. */
+static struct attn_tile read_tile(struct block_piece *piece, size_t m, struct attn_tile_room *room)
 {
     struct attn_tile tile = piece->tile;
 
-    if (piece->tiles)
-        return tile_at(tile, piece->tiles + (piece->first + first) * piece->n_byte, piece->n_k);
-    tile.words = room->words;
-    tile.scale = room->scale;
-    tile.offset = room->offset;
-    split_piece(piece, first, &tile);
+    tile.units = piece->tiles ? piece->tiles : (char *)room;
+    if (!piece->tiles)
+        split_piece(piece, m, &tile);
     return tile;
 }
 
 size_t ATTN_FOR_ISA(attn_vector_tiles_size)(enum attn_dtype dtype, size_t n_row)
 {
     const struct attn_tile tile = ATTN_FOR_ISA(attn_vector_describe_tile)(dtype);
-    const size_t rest = n_row % ATTN_MOST_CODES;
 
-    return LANES < 8 ? 0
-                     : N_TILE * (n_row / ATTN_MOST_CODES * tile_size(&tile, ATTN_MOST_CODES) +
-                                 tile_size(&tile, rest));
+    return LANES < 8 ? 0 : n_row / tile.n_k * tile.size;
 }
 
 void ATTN_FOR_ISA(attn_vector_make_tiles)(const struct attn_matrix *matrix, size_t first, size_t m,
                                           void *tiles)
 {
     struct block_piece piece;
-    char *p = tiles;
+    struct attn_tile tile;
 
     assert(!matrix->tiles);
-    for (begin_columns(&piece, matrix, first, m); find_piece(&piece);)
-        for (size_t c = 0; c < ATTN_PANEL; c += TILE, p += tile_size(&piece.tile, piece.n_k)) {
-            const struct attn_tile tile = tile_at(piece.tile, p, piece.n_k);
-
-            split_piece(&piece, c, &tile);
-        }
+    begin_columns(&piece, matrix, first, m);
+    tile = piece.tile;
+    for (tile.units = tiles; find_piece(&piece); tile.units += piece.n_k / tile.n_k * tile.size)
+        split_piece(&piece, ATTN_PANEL, &tile);
 }
 
-/* Where 16 adjacent values of a tile are: the index of their scale, the first of their four words,
- * and for codes of four bits how far to shift the words, or the bits of a byte that count, and how
- * many times: a high half is its code times 16. */
+/* Where 16 adjacent values of some columns are: their words, and rows of scales and offsets, and
+ * for codes of four bits the half of a byte, and how many times the bits of that half are their
+ * code. */
 struct place {
-    size_t group, word;
-    vi shift, bits;
+    const float *words;
+    const char *scale, *offset;
+    bool is_high;
     float times;
 };
 
-static inline struct place find_place(const struct attn_tile *tile, size_t k)
+/* Returns the place of 16 values number I of the unit at UNIT, for the columns from C on. */
+static inline struct place find_place(const struct attn_tile *tile, const char *unit, size_t i,
+                                      size_t c)
 {
-    static const int32_t shifts[2][16] = {{0}, {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}};
-    /* In units of 16: a run is one or two of them. */
-    const size_t n = k / TILE, shift = tile->run > TILE;
-    const bool is_high = tile->run > 0 && n >> shift & 1;
-    const size_t at = tile->run > 0 ? n >> (shift + 1) << shift | (n & shift) : n;
-    struct place place = {.group = n >> (tile->group > TILE),
-                          .word = 4 * at,
-                          .bits = v_splat_int(is_high ? 0xf0 : 0x0f),
-                          .times = is_high ? 16 : 1};
+    /* A run is one or two times 16. */
+    const size_t each = tile->run / TILE, at = each > 0 ? i & (each - 1) : i;
+    const size_t numbers = attn_tile_bytes(tile, (i >> (tile->group > TILE)) * ATTN_PANEL + c);
+    const bool is_high = each > 0 && i >= each;
 
-    /* From memory, so that gcc shifts by a vector: the shift by a scalar is slower. */
-    memcpy(&place.shift, shifts[is_high], sizeof place.shift);
-    return place;
+    return (struct place){.words = (const float *)(const void *)(unit + 4 * at * ATTN_WORD_ROW) + c,
+                          .scale = unit + tile->scale_at + numbers,
+                          .offset = unit + tile->offset_at + numbers,
+                          .is_high = is_high,
+                          .times = is_high ? 16 : 1};
 }
 
 /* How the codes of a tile are read. */
@@ -327,34 +301,43 @@ static enum code_kind kind_of(const struct attn_tile *tile)
     return tile->run == 0 ? BYTES : tile->zero == 0 || V_LOOKS_UP ? FOURS : FOURS_WITH_ZERO;
 }
 
-/* Converts code I of the words at P to floats; WORD is these words, shifted. With four bits but
- * without V_LOOKS_UP it is place->times the code, which is exact. */
-static inline vf read_code(const struct attn_tile *tile, const struct place *place, const float *p,
-                           vi word, size_t i, enum code_kind kind)
+/* Converts code I of the words at P to floats; SHIFT is that of its half of a byte. With four bits
+ * but without V_LOOKS_UP it is place->times the code, which is exact. */
+static inline __attribute__((always_inline)) vf read_code(const struct attn_tile *tile,
+                                                          const struct place *place, const float *p,
+                                                          size_t i, enum code_kind kind, int shift)
 {
     vf code;
 
     if (kind == BYTES)
         return __builtin_convertvector(v_load_code(p, i), vf);
     if (V_LOOKS_UP)
-        return v_look_up(tile->fours, word >> 8 * i);
-    code = __builtin_convertvector(v_load_code(p, i) & place->bits, vf);
+        return v_look_up(tile->fours, (vi)v_load(p) >> (8 * (int)i + shift));
+    code = __builtin_convertvector(v_load_code(p, i) & 15 << shift, vf);
     return kind == FOURS ? code : code - (float)tile->zero * place->times;
 }
 
-/* Loads the scales of columns C to C+LANES-1 for these codes. */
+/* Loads columns C to C+LANES-1 of a ROW of scales or offsets. */
+static inline vf load_numbers(const struct attn_tile *tile, const char *row, size_t c)
+{
+    const char *p = row + attn_tile_bytes(tile, c);
+
+    return tile->has_halves ? v_load_halves(p) : v_load((const float *)(const void *)p);
+}
+
+/* Loads the scales of LANES columns from C on for these codes. */
 static inline vf load_scale(const struct attn_tile *tile, const struct place *place, size_t c,
                             enum code_kind kind)
 {
-    const vf scale = v_load(tile->scale[place->group] + c);
+    const vf scale = load_numbers(tile, place->scale, c);
 
     return kind == BYTES || V_LOOKS_UP ? scale : scale * (1 / place->times);
 }
 
-static inline vf load_offset(const struct attn_tile *tile, size_t group, size_t c)
+static inline vf load_offset(const struct attn_tile *tile, const struct place *place, size_t c)
 {
     /* x + -0 is x for either sign of zero. */
-    return tile->has_offset ? v_load(tile->offset[group] + c) : v_splat(-0.0F);
+    return tile->has_offset ? load_numbers(tile, place->offset, c) : v_splat(-0.0F);
 }
 
 /* Prefetches the next N bytes of the next panel into the L2 cache. The number of lines is the same
@@ -366,34 +349,55 @@ static inline void fetch_some(struct block_piece *piece, size_t n)
     piece->next = piece->next ? piece->next + n : NULL;
 }
 
-/* Computes the values of a tile and writes them to rows of a panel. N_C is the number of columns
- * that exist, at most 16, and WIDTH the floats in a row of the panel; inlined, so that the last
- * three arguments are constants. */
-static inline __attribute__((always_inline)) void join_codes(const struct attn_tile *tile,
-                                                             struct block_piece *piece,
-                                                             float *panel, size_t n_c, size_t width,
-                                                             enum code_kind kind)
+/* How columns of a tile are joined: N_C, at most 16, of which columns exist, into rows of WIDTH
+ * floats, SHIFT as of read_code. Passed on as constants to functions that are inlined. */
+struct joining {
+    size_t n_c, width;
+    enum code_kind kind;
+    int shift;
+};
+
+/* Writes 16 values at PLACE to rows of a panel, for a register of columns from C on. */
+static inline __attribute__((always_inline)) void join_sixteen(const struct attn_tile *tile,
+                                                               const struct place *place, size_t c,
+                                                               float *panel, struct joining how)
 {
-    const size_t n_k = piece->n_k;
-
-    for (size_t k = 0; k < n_k; k += TILE) {
-        const struct place place = find_place(tile, k);
-
-        fetch_some(piece, piece->n_byte * TILE / (n_k / TILE));
-        for (size_t c = 0; c < n_c; c += LANES) {
-            const vf scale = load_scale(tile, &place, c, kind);
-            const vf offset = load_offset(tile, place.group, c);
+    const vf scale = load_scale(tile, place, c, how.kind);
+    const vf offset = load_offset(tile, place, c);
 
 #pragma GCC unroll 16
-            for (size_t j = 0; j < TILE; j++) {
-                const float *p = &tile->words[place.word + j / 4][c];
-                const vi word = (vi)v_load(p) >> place.shift;
+    for (size_t j = 0; j < TILE; j++) {
+        const float *p = place->words + j / 4 * ATTN_PANEL + c;
 
-                v_store_some(
-                    panel + (k + j) * width + c,
-                    v_exact_fma(read_code(tile, &place, p, word, j % 4, kind), scale, offset),
-                    n_c - c);
-            }
+        v_store_some(
+            panel + j * how.width + c,
+            v_exact_fma(read_code(tile, place, p, j % 4, how.kind, how.shift), scale, offset),
+            how.n_c - c);
+    }
+}
+
+/* Computes the values of columns FIRST on of a tile and writes them to rows of a panel. */
+static inline __attribute__((always_inline)) void join_codes(const struct attn_tile *tile,
+                                                             struct block_piece *piece,
+                                                             size_t first, float *panel,
+                                                             struct joining how)
+{
+    const size_t n_k = piece->n_k;
+    const char *unit = tile->units;
+
+    for (size_t k = 0, i = 0; k < n_k; k += TILE, panel += TILE * how.width) {
+        const struct place place = find_place(tile, unit, i, first);
+
+        i = TILE * (i + 1) < tile->n_k ? i + 1 : 0;
+        unit += i > 0 ? 0 : tile->size;
+        fetch_some(piece, piece->n_byte * TILE / (n_k / TILE));
+        for (size_t c = 0; c < how.n_c; c += LANES) {
+            if (place.is_high)
+                join_sixteen(tile, &place, c, panel,
+                             (struct joining){how.n_c, how.width, how.kind, 4});
+            else
+                join_sixteen(tile, &place, c, panel,
+                             (struct joining){how.n_c, how.width, how.kind, 0});
         }
     }
 }
@@ -401,15 +405,15 @@ static inline __attribute__((always_inline)) void join_codes(const struct attn_t
 /* The same for a panel or a slice. */
 static inline __attribute__((always_inline)) void join_columns(const struct attn_tile *tile,
                                                                struct block_piece *piece,
-                                                               float *panel, size_t n_c,
-                                                               size_t width, enum code_kind kind)
+                                                               size_t first, float *panel,
+                                                               struct joining how)
 {
-    if (n_c == TILE && width == ATTN_PANEL)
-        join_codes(tile, piece, panel, TILE, ATTN_PANEL, kind);
-    else if (n_c == TILE && width == TILE)
-        join_codes(tile, piece, panel, TILE, TILE, kind);
+    if (how.n_c == TILE && how.width == ATTN_PANEL)
+        join_codes(tile, piece, first, panel, (struct joining){TILE, ATTN_PANEL, how.kind, 0});
+    else if (how.n_c == TILE && how.width == TILE)
+        join_codes(tile, piece, first, panel, (struct joining){TILE, TILE, how.kind, 0});
     else
-        join_codes(tile, piece, panel, n_c, width, kind);
+        join_codes(tile, piece, first, panel, how);
 }
 
 static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
@@ -419,41 +423,35 @@ static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m
     struct attn_tile_room room;
 
     begin_columns(&piece, matrix, first, m);
-    for (; find_piece(&piece); panel += piece.n_k * width)
+    for (; find_piece(&piece); panel += piece.n_k * width) {
+        const struct attn_tile tile = read_tile(&piece, m, &room);
+        const enum code_kind kind = kind_of(&tile);
+
         for (size_t c = 0; c < m; c += TILE) {
-            const struct attn_tile tile = read_tile(&piece, c, &room);
-            const enum code_kind kind = kind_of(&tile);
-            const size_t n_c = m - c < TILE ? m - c : TILE;
+            const size_t n_c = m - c < TILE ? m - c : TILE, at = piece.first + c;
 
             if (kind == BYTES)
-                join_columns(&tile, &piece, panel + c, n_c, width, BYTES);
+                join_columns(&tile, &piece, at, panel + c, (struct joining){n_c, width, BYTES, 0});
             else if (kind == FOURS)
-                join_columns(&tile, &piece, panel + c, n_c, width, FOURS);
+                join_columns(&tile, &piece, at, panel + c, (struct joining){n_c, width, FOURS, 0});
             else
-                join_columns(&tile, &piece, panel + c, n_c, width, FOURS_WITH_ZERO);
+                join_columns(&tile, &piece, at, panel + c,
+                             (struct joining){n_c, width, FOURS_WITH_ZERO, 0});
         }
+    }
 }
 
 /* N rows of x and y, with their strides, and N_K values of 64 columns to multiply them by. */
 struct few_rows {
     size_t n, ldx, ldy, n_k;
-    const struct attn_tile *tiles;
+    struct attn_tile tile;
     const float *x;
     float *y;
     struct block_piece *piece;
-    size_t ahead; /* bytes of the next panel to prefetch for every four values; first rows alone */
+    size_t ahead; /* bytes of the next panel to prefetch for 16 values; first rows alone */
 };
 
 enum { MOST_ACROSS = 4 };
-
-/* Adds X times VALUE [across] to SUM [across]. */
-static inline __attribute__((always_inline)) void add_scaled(float x, const vf *value,
-                                                             size_t across, vf *sum)
-{
-#pragma GCC unroll 8
-    for (size_t v = 0; v < across; v++)
-        sum[v] = v_fma(v_splat(x), value[v], sum[v]);
-}
 
 /* Returns VALUE, and adds X times VALUE to SUM unless SUM is NULL: products of one row use each
  * value at once, and keep none. */
@@ -464,59 +462,72 @@ static inline __attribute__((always_inline)) vf use_value(vf value, float x, vf 
     return value;
 }
 
-/* Adds x times the values to y, for ROWS rows by ACROSS registers of columns from column C on.
- * Inlined with these two and KIND as constants, so that the sums stay in registers. */
+/* How some rows are multiplied: ROWS of them by ACROSS registers of columns, SHIFT as of read_code.
+ * Passed on as constants to functions that are inlined, so that the sums stay in registers. */
+struct multiplying {
+    size_t rows, across;
+    enum code_kind kind;
+    int shift;
+};
+
+/* Adds the products of X and 16 values at PLACE to SUM. */
 static inline __attribute__((always_inline)) void
-add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, enum code_kind kind)
+add_sixteen(const struct few_rows *few, const float *x, const struct place *place,
+            vf (*sum)[MOST_ACROSS], struct multiplying how)
 {
-    vf sum[6][MOST_ACROSS], scale[MOST_ACROSS], offset[MOST_ACROSS], value[MOST_ACROSS];
-    const struct attn_tile *tiles[MOST_ACROSS];
-    const float *words[MOST_ACROSS], *at[MOST_ACROSS];
-    vi word[MOST_ACROSS];
+    const float *at = place->words;
+    vf scale[MOST_ACROSS], offset[MOST_ACROSS], value[MOST_ACROSS];
 
 #pragma GCC unroll 8
-    for (size_t v = 0; v < across; v++) {
-        tiles[v] = &few->tiles[(c + v * LANES) / TILE];
-        words[v] = &tiles[v]->words[0][(c + v * LANES) % TILE];
+    for (size_t v = 0; v < how.across; v++) {
+        scale[v] = load_scale(&few->tile, place, v * LANES, how.kind);
+        offset[v] = load_offset(&few->tile, place, v * LANES);
     }
+    for (size_t j = 0; j < TILE; j += 4, at += ATTN_PANEL, x += 4) {
 #pragma GCC unroll 8
-    for (size_t i = 0; i < rows * across; i++)
-        sum[i / across][i % across] =
-            v_load(few->y + i / across * few->ldy + c + i % across * LANES);
-    for (size_t k = 0; k < few->n_k; k += TILE) {
-        const struct place place = find_place(few->tiles, k);
-
+        for (size_t b = 0; b < 4; b++) {
 #pragma GCC unroll 8
-        for (size_t v = 0; v < across; v++) {
-            scale[v] = load_scale(tiles[v], &place, (c + v * LANES) % TILE, kind);
-            offset[v] = load_offset(tiles[v], place.group, (c + v * LANES) % TILE);
+            for (size_t v = 0; v < how.across; v++)
+                value[v] = use_value(v_exact_fma(read_code(&few->tile, place, at + v * LANES, b,
+                                                           how.kind, how.shift),
+                                                 scale[v], offset[v]),
+                                     x[b], how.rows == 1 ? &sum[0][v] : NULL);
+#pragma GCC unroll 8
+            for (size_t i = how.rows > 1 ? 0 : how.rows; i < how.rows; i++)
+#pragma GCC unroll 8
+                for (size_t v = 0; v < how.across; v++)
+                    sum[i][v] = v_fma(v_splat(x[i * few->ldx + b]), value[v], sum[i][v]);
         }
-        for (size_t j = 0; j < TILE; j += 4) {
+    }
+}
+
+/* Adds x times the values to y, for columns from C on. */
+static inline __attribute__((always_inline)) void add_products(const struct few_rows *few, size_t c,
+                                                               struct multiplying how)
+{
+    vf sum[6][MOST_ACROSS];
+    size_t k = 0;
+
+#pragma GCC unroll 32
+    for (size_t i = 0; i < how.rows * how.across; i++)
+        sum[i / how.across][i % how.across] =
+            v_load(few->y + i / how.across * few->ldy + c + i % how.across * LANES);
+    for (const char *unit = few->tile.units; k < few->n_k; unit += few->tile.size)
+        for (size_t i = 0; TILE * i < few->tile.n_k; i++, k += TILE) {
+            const struct place place = find_place(&few->tile, unit, i, c);
+
             if (c == 0)
                 fetch_some(few->piece, few->ahead);
-#pragma GCC unroll 8
-            for (size_t v = 0; v < across; v++) {
-                at[v] = words[v] + (place.word + j / 4) * TILE;
-                word[v] = (vi)v_load(at[v]) >> place.shift;
-            }
-#pragma GCC unroll 8
-            for (size_t b = 0; b < 4; b++) {
-#pragma GCC unroll 8
-                for (size_t v = 0; v < across; v++)
-                    value[v] = use_value(
-                        v_exact_fma(read_code(few->tiles, &place, at[v], word[v], b, kind),
-                                    scale[v], offset[v]),
-                        few->x[k + j + b], rows == 1 ? &sum[0][v] : NULL);
-#pragma GCC unroll 8
-                for (size_t i = 0; rows > 1 && i < rows; i++)
-                    add_scaled(few->x[i * few->ldx + k + j + b], value, across, sum[i]);
-            }
+            if (place.is_high)
+                add_sixteen(few, few->x + k, &place, sum,
+                            (struct multiplying){how.rows, how.across, how.kind, 4});
+            else
+                add_sixteen(few, few->x + k, &place, sum, how);
         }
-    }
-#pragma GCC unroll 8
-    for (size_t i = 0; i < rows * across; i++)
-        v_store(few->y + i / across * few->ldy + c + i % across * LANES,
-                sum[i / across][i % across]);
+#pragma GCC unroll 32
+    for (size_t i = 0; i < how.rows * how.across; i++)
+        v_store(few->y + i / how.across * few->ldy + c + i % how.across * LANES,
+                sum[i / how.across][i % how.across]);
 }
 
 /* The same for all rows, 6, 3 and 1 at a time, and columns. */
@@ -529,11 +540,11 @@ static inline __attribute__((always_inline)) void add_rows(struct few_rows few, 
         n = few.n >= 6 ? 6 : few.n >= 3 ? 3 : 1;
         for (size_t c = 0; c < ATTN_PANEL; c += across * LANES)
             if (n == 1)
-                add_products(&few, c, 1, MOST_ACROSS, kind);
+                add_products(&few, c, (struct multiplying){1, MOST_ACROSS, kind, 0});
             else if (n == 3)
-                add_products(&few, c, 3, 2, kind);
+                add_products(&few, c, (struct multiplying){3, 2, kind, 0});
             else
-                add_products(&few, c, 6, 2, kind);
+                add_products(&few, c, (struct multiplying){6, 2, kind, 0});
     }
 }
 
@@ -542,20 +553,23 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
                                                float *y)
 {
     struct block_piece piece;
-    struct attn_tile_room rooms[N_TILE];
-    struct attn_tile tiles[N_TILE];
+    struct attn_tile_room room;
     enum code_kind kind;
 
     for (size_t i = 0; i < shape->n && !shape->is_continued; i++)
         memset(y + i * shape->ldc, 0, ATTN_PANEL * sizeof *y);
     begin_columns(&piece, matrix, first, ATTN_PANEL);
     for (kind = kind_of(&piece.tile); find_piece(&piece); x += piece.n_k) {
-        for (size_t t = 0; t < N_TILE; t++)
-            tiles[t] = read_tile(&piece, t * TILE, &rooms[t]);
         const struct few_rows few = {
-            shape->n,  shape->ldb, shape->ldc,
-            piece.n_k, tiles,      x,
-            y,         &piece,     ATTN_PANEL * piece.n_byte / (piece.n_k / 4)};
+            .n = shape->n,
+            .ldx = shape->ldb,
+            .ldy = shape->ldc,
+            .n_k = piece.n_k,
+            .tile = read_tile(&piece, ATTN_PANEL, &room),
+            .x = x,
+            .y = y,
+            .piece = &piece,
+            .ahead = piece.next ? ATTN_PANEL * piece.n_byte / (piece.n_k / TILE) : 0};
 
         if (kind == BYTES)
             add_rows(few, BYTES);

@@ -7,15 +7,36 @@
  */
 #include "kernels/vector.h"
 
-/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one. The
- * others are as in struct attn_tile, in registers; ZERO is subtracted from codes of five bits. */
+/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one.
+ * ZERO is subtracted from codes of five bits. */
 struct source {
     const unsigned char *const *columns;
-    float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
-    size_t at, run;
+    const struct attn_tile *tile;
+    size_t at;
     uint8_t zero;
-    bool has_offset;
 };
+
+/* Returns row I of rows of BYTES bytes that begin at AT in each unit, of which a unit has 1 <<
+ * SHIFT.
+ */
+static inline char *find_row(struct source s, size_t at, size_t bytes, size_t i, int shift)
+{
+    return s.tile->units + (i >> shift) * s.tile->size + at +
+           (i & (((size_t)1 << shift) - 1)) * bytes;
+}
+
+/* Stores scales X in row I of a tile, or offsets. */
+static inline void put_numbers(struct source s, size_t i, bool is_offset, vf x)
+{
+    char *row = find_row(s, is_offset ? s.tile->offset_at : s.tile->scale_at,
+                         attn_tile_bytes(s.tile, ATTN_PANEL), i, s.tile->n_k > s.tile->group);
+    char *p = row + attn_tile_bytes(s.tile, s.at);
+
+    if (s.tile->has_halves)
+        v_store_halves(p, x);
+    else
+        v_store((float *)(void *)p, x);
+}
 
 /* Reads the F16 that begins at bit AT of each word. */
 static inline vf half(vi words, int at)
@@ -36,12 +57,15 @@ static inline vf byte(vi words, size_t i)
 /* Stores words FIRST to FIRST+3 of a tile. */
 static inline void put(const vi words[4], size_t first, struct source s)
 {
+    const int shift = 2 + (s.tile->scale_at > (size_t)4 * ATTN_WORD_ROW); /* 4 or 8 rows a unit */
+    float *row = (float *)(void *)find_row(s, 0, ATTN_WORD_ROW, first, shift) + s.at;
+
 #pragma GCC unroll 4
-    for (size_t j = 0; j < 4; j++)
-        if (V_LOOKS_UP && s.run > 0)
-            v_store(&s.words[first + j][s.at], (vf)words[j]);
+    for (size_t j = 0; j < 4; j++, row += ATTN_PANEL)
+        if (V_LOOKS_UP && s.tile->run > 0)
+            v_store(row, (vf)words[j]);
         else
-            v_store_codes(&s.words[first + j][s.at], words[j]);
+            v_store_codes(row, words[j]);
 }
 
 /* Copies 16 bytes at offset AT of each column, number I of those with codes. */
@@ -68,8 +92,8 @@ static inline void fill_q4_k(struct source s)
     minima[1] = (head[3] >> 4 & 0x0f0f0f0f) | (head[2] >> 2 & 0x30303030);
 #pragma GCC unroll 8
     for (size_t j = 0; j < 8; j++) {
-        v_store(&s.scale[j][s.at], d * byte(scales[j / 4], j % 4));
-        v_store(&s.offset[j][s.at], m * byte(minima[j / 4], j % 4));
+        put_numbers(s, j, false, d * byte(scales[j / 4], j % 4));
+        put_numbers(s, j, true, m * byte(minima[j / 4], j % 4));
     }
     for (size_t i = 0; i < 8; i++)
         copy(s, 16 + 16 * i, i);
@@ -80,16 +104,16 @@ static inline void fill_q4_k(struct source s)
 static inline void read_head(struct source s, size_t block, size_t i, vi head[4])
 {
     v_turn_columns(s.columns, block, head);
-    v_store(&s.scale[i][s.at], half(head[0], 0));
-    if (s.has_offset)
-        v_store(&s.offset[i][s.at], half(head[0], 16));
+    put_numbers(s, i, false, half(head[0], 0));
+    if (s.tile->has_offset)
+        put_numbers(s, i, true, half(head[0], 16));
 }
 
 /* A block is d, m if the tile has offsets, and N_PART times q[16]: 1 with codes of four bits, 2
  * with signed bytes. */
 static inline void fill_32(struct source s, size_t n, size_t n_part)
 {
-    const size_t n_head = s.has_offset ? 4 : 2;
+    const size_t n_head = s.tile->has_offset ? 4 : 2;
 
     for (size_t i = 0; i < n / 32; i++) {
         const size_t block = (n_head + 16 * n_part) * i;
@@ -112,14 +136,14 @@ static inline vi join_five(vi low, vi high, int from, uint8_t zero)
 /* A block is d, m if the tile has offsets, h[4], q[16]. */
 static inline void fill_fives(struct source s, size_t n)
 {
-    const size_t n_head = s.has_offset ? 8 : 6;
+    const size_t n_head = s.tile->has_offset ? 8 : 6;
 
     for (size_t i = 0; i < n / 32; i++) {
         const size_t block = (n_head + 16) * i;
         vi head[4], words[4], low[4], high[4], h;
 
         read_head(s, block, i, head);
-        h = s.has_offset ? head[1] : (head[0] >> 16 & 0xffff) | head[1] << 16;
+        h = s.tile->has_offset ? head[1] : (head[0] >> 16 & 0xffff) | head[1] << 16;
         v_turn_columns(s.columns, block + n_head, words);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
@@ -150,7 +174,7 @@ static inline void fill_q6_k(struct source s)
     d = half(last[3], 16);
 #pragma GCC unroll 16
     for (size_t j = 0; j < 16; j++)
-        v_store(&s.scale[j][s.at], d * byte(scales[j / 4], j % 4));
+        put_numbers(s, j, false, d * byte(scales[j / 4], j % 4));
     for (size_t i = 0; i < 4; i++) { /* 16 bytes of h each */
         const size_t part = i / 2, first = 32 * part + i % 2 * 4;
         vi high[4], low[2][4], codes[4][4];
@@ -174,7 +198,7 @@ static inline void fill_q6_k(struct source s)
 /* Splits the blocks one by one, then transposes what that gives. */
 static __attribute__((noinline)) void fill_any(const unsigned char *const *columns,
                                                enum attn_dtype dtype, size_t n,
-                                               const struct attn_tile *t)
+                                               const struct attn_tile *t, size_t first)
 {
     struct attn_codes codes[ATTN_TILE];
     const unsigned char *parts[3][ATTN_TILE];
@@ -186,7 +210,7 @@ static __attribute__((noinline)) void fill_any(const unsigned char *const *colum
         parts[2][l] = (const unsigned char *)codes[l].offset;
     }
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {.columns = parts[0] + at, .at = at, .words = t->words};
+        const struct source s = {.columns = parts[0] + at, .tile = t, .at = first + at};
 
         for (size_t i = 0; i < n / 16; i++)
             copy(s, 16 * i, i);
@@ -197,7 +221,7 @@ static __attribute__((noinline)) void fill_any(const unsigned char *const *colum
 
                 v_turn_columns(parts[part] + at, g * sizeof(float), words);
                 for (size_t j = 0; j < n_group; j++)
-                    v_store(&(part == 1 ? t->scale : t->offset)[g + j][at], (vf)words[j]);
+                    put_numbers(s, g + j, part == 2, (vf)words[j]);
             }
     }
 }
@@ -221,19 +245,28 @@ struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype)
         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
         {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}};
     struct attn_tile tile = {.run = run_of(dtype)};
+    const bool has_half = dtype == ATTN_DTYPE_Q4_0 || dtype == ATTN_DTYPE_Q4_1 ||
+                          dtype == ATTN_DTYPE_Q5_0 || dtype == ATTN_DTYPE_Q5_1 ||
+                          dtype == ATTN_DTYPE_Q8_0;
+    size_t numbers;
 
+    tile.has_halves = V_HALVES && has_half;
     tile.zero = tile.run > 0 ? zero_of(dtype) : 0;
     tile.fours = fours[tile.zero > 0];
     ATTN_FOR_ISA(attn_vector_describe_codes)(dtype, &tile.group, &tile.has_offset);
+    tile.n_k = tile.run > 0 ? 2 * tile.run : tile.group;
+    tile.scale_at = tile.n_k / (tile.run > 0 ? 8 : 4) * ATTN_WORD_ROW;
+    numbers = attn_tile_bytes(&tile, tile.n_k / tile.group * ATTN_PANEL);
+    tile.offset_at = tile.scale_at + numbers;
+    tile.size = tile.offset_at + (tile.has_offset ? numbers : 0);
     return tile;
 }
 
 void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
-                                         size_t n, const struct attn_tile *t)
+                                         size_t n, const struct attn_tile *tile, size_t first)
 {
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {columns + at, t->words,      t->scale,       t->offset,
-                                 at,           run_of(dtype), zero_of(dtype), t->has_offset};
+        const struct source s = {columns + at, tile, first + at, zero_of(dtype)};
 
         switch (dtype) {
         case ATTN_DTYPE_Q4_K:
@@ -255,7 +288,7 @@ void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, en
             break;
         default:
             if (at == 0)
-                fill_any(columns, dtype, n, t);
+                fill_any(columns, dtype, n, tile, first);
         }
     }
 }
