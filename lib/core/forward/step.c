@@ -152,6 +152,19 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     return w[1].q.weight.data ? &w[1].q : w[1].mixer_in.weight.data ? &w[1].mixer_in : NULL;
 }
 
+/* Returns the number of maps from NEXT on that read the same input: of gate and up, or q, k and v.
+ */
+static size_t count_next(const struct attn_forward *f, const struct attn_linear *next)
+{
+    const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
+
+    if (next == &w->mlp_gate)
+        return 2;
+    return next > w->linears + ATTN_BLOCK_N_LINEAR && next[1].weight.data && next[2].weight.data
+               ? 3
+               : 1;
+}
+
 /* --- Linear maps ------------------------------------------------------------------------------ */
 
 /* Finds the next run of needed heads, *first to *last-1, from *last on. False at the end. */
@@ -191,6 +204,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
     struct attn_linear_args map = attn_map_of(f, linear, x, part.n_row, y);
 
     map.next = find_next(f, linear);
+    map.n_next = map.next ? count_next(f, map.next) : 0;
     map.ldy = part.n_head * part.width;
     map.is_violated = &f->pending.is_violated;
     if (f->pending.n_visit == ATTN_LINEAR_MOST ||

@@ -33,7 +33,9 @@ enum {
                            MB cache, and the next piece another quarter */
     PACKED_DEPTH = 512, /* depth of a piece if pieces are packed one by one, from blocks or from a
                            transposed weight: a multiple of all block sizes */
-    TASKS_EACH = 4,  /* number of tasks per thread, so that one slow task does not delay the end */
+    TASKS_EACH = 4, /* number of tasks per thread, so that one slow task does not delay the end */
+    FEWEST_PRODUCTS = 1 << 18, /* multiply-adds of a batch of tasks: it takes much longer than to
+                                  ask another core for the next one */
     PREFETCHING = 4, /* number of tiles of float32 that share the prefetches of a piece: the last
                         ones before it is used */
 };
@@ -158,11 +160,13 @@ struct split_map {
     size_t n_task;
 };
 
-/* The maps of one call. Their tasks are numbered one after the other. The map after the last is
- * only prefetched. */
+/* The maps of one call. Their tasks are numbered one after the other, and processed in batches of
+ * adjacent ones. The maps after the last are only prefetched. */
 struct split_maps {
-    struct split_map maps[ATTN_LINEAR_MOST + 1];
-    size_t n, n_thread;
+    struct split_map maps[ATTN_LINEAR_MOST + ATTN_LINEAR_MOST_NEXT];
+    size_t n, n_next, n_thread;
+    size_t n_task, n_after; /* number of tasks of the maps, and of those that are prefetched */
+    size_t n_batch;
 };
 
 static size_t slice_of(const struct split_map *map, size_t width, size_t n_row)
@@ -452,7 +456,7 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
  * Returns NULL after the last task. */
 static const struct split_map *find_map(const struct split_maps *maps, size_t *task)
 {
-    for (size_t i = 0; i <= maps->n; i++) {
+    for (size_t i = 0; i < maps->n + maps->n_next; i++) {
         if (*task < maps->maps[i].n_task)
             return &maps->maps[i];
         *task -= maps->maps[i].n_task;
@@ -460,30 +464,28 @@ static const struct split_map *find_map(const struct split_maps *maps, size_t *t
     return NULL;
 }
 
-/* Returns the panel that task INDEX of MAP processes. Workers take tasks in turn, so consecutive
- * tasks get panels that are far apart, and each worker gets adjacent panels. */
-static size_t panel_of_task(const struct split_maps *maps, const struct split_map *map,
-                            size_t index)
+/* Returns the place of batch BATCH among all batches. Workers take them in turn; consecutive
+ * batches are far apart, so that each worker gets adjacent ones. */
+static size_t place_of_batch(const struct split_maps *maps, size_t batch)
 {
-    const size_t n = map->panels.n_panel, n_thread = maps->n_thread;
+    const size_t n = maps->n_batch, n_thread = maps->n_thread;
 
-    if (map->n_chunk > 1 || n % n_thread != 0)
-        return index / map->n_chunk;
-    return index % n_thread * (n / n_thread) + index / n_thread;
+    return n % n_thread == 0 ? batch % n_thread * (n / n_thread) + batch / n_thread : batch;
 }
 
 /* Returns the panel, the blocks or the tiles that the worker of TASK will probably use next, to be
  * prefetched. A panel must have the layout of STRIP. NULL if there are none. */
-static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
+static const char *find_next(const struct split_maps *maps, size_t task, size_t next,
+                             const struct strip *strip)
 {
-    size_t next = task + maps->n_thread, lda, slice, panel, column;
+    size_t lda, slice, panel, column;
     const struct split_map *here = find_map(maps, &task), *map = find_map(maps, &next);
     const struct attn_matrix *w;
     const char *a, *tiles;
 
     if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
-    panel = panel_of_task(maps, map, next);
+    panel = next / map->n_chunk;
     if (!strip->a) {
         w = &map->linear->weight;
         column = map->args->first_col + attn_panel_first(&map->panels, panel);
@@ -513,15 +515,15 @@ static void read_bias(const struct attn_kernels *kernels, const struct attn_vect
     }
 }
 
-static void run_task(void *context, size_t task, int worker)
+/* Processes TASK; NEXT is the one that follows on this worker. */
+static void run_task(const struct split_maps *maps, size_t task, size_t next, int worker)
 {
-    const struct split_maps *maps = context;
     size_t index = task;
     const struct split_map *map = find_map(maps, &index);
     const struct attn_linear_args *args = map->args;
     const struct attn_matrix *w = &map->linear->weight;
     const struct attn_vector *b = &map->linear->bias;
-    const size_t panel = panel_of_task(maps, map, index), chunk = index % map->n_chunk;
+    const size_t panel = index / map->n_chunk, chunk = index % map->n_chunk;
     float *padded = args->scratch[worker];
     float *bias = padded + (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
     /* At the end of the scratch: not needed for panels that are packed already. */
@@ -544,9 +546,9 @@ static void run_task(void *context, size_t task, int worker)
     } else if (strip.a && args->n_row >= AHEAD_FROM &&
                (strip.lda <= strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
-        strip.next = find_next(maps, task, &strip);
+        strip.next = find_next(maps, task, next, &strip);
     } else if (!strip.a && !args->is_transposed) {
-        strip.next = find_next(maps, task, &strip);
+        strip.next = find_next(maps, task, next, &strip);
     }
     if (b->data && !args->is_transposed) {
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
@@ -558,6 +560,19 @@ static void run_task(void *context, size_t task, int worker)
     step = strip.width != strip.n_col ? 1 : end - begin;
     for (size_t t = begin; t < end; t += step)
         multiply_strip(map, &strip, t, t + step);
+}
+
+static void run_batch(void *context, size_t batch, int worker)
+{
+    const struct split_maps *maps = context;
+    const struct attn_linear_args *args = maps->maps[0].args;
+    const size_t n = maps->n_task, n_thread = maps->n_thread, later = batch + n_thread;
+    const size_t place = place_of_batch(maps, batch), end = n * (place + 1) / maps->n_batch;
+    const size_t after = later < maps->n_batch ? n * place_of_batch(maps, later) / maps->n_batch
+                                               : n + maps->n_after * (batch % n_thread) / n_thread;
+
+    for (size_t task = n * place / maps->n_batch; task < end; task++)
+        run_task(maps, task, task + 1 < end ? task + 1 : after, worker);
     if (args->compute != ATTN_COMPUTE_F32)
         attn_gemm_release(args->engine); /* releases tiles, because this worker may go to sleep */
 }
@@ -617,29 +632,42 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     map->n_task = map->panels.n_panel * map->n_chunk;
 }
 
+/* Returns the number of batches for N_PRODUCT multiply-adds: as many as there are tasks if these
+ * are long, else fewer, and for each thread as many. */
+static size_t count_batches(const struct split_maps *maps, double n_product)
+{
+    const double wanted = n_product / FEWEST_PRODUCTS / (double)maps->n_thread;
+    const size_t n_thread = maps->n_thread, n_each = wanted < 1 ? 1 : (size_t)wanted;
+
+    return n_each >= maps->n_task / n_thread ? maps->n_task : n_each * n_thread;
+}
+
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool)
 {
     struct split_maps maps = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
-    const struct attn_linear *next;
-    struct attn_linear_args after;
-    size_t n_task = 0;
+    const struct attn_linear_args *last = &args[n - 1];
+    struct attn_linear_args after[ATTN_LINEAR_MOST_NEXT];
+    double n_product = 0;
 
-    assert(n >= 1 && n <= ATTN_LINEAR_MOST);
-    next = args[n - 1].next;
+    assert(n >= 1 && n <= ATTN_LINEAR_MOST && last->n_next <= ATTN_LINEAR_MOST_NEXT);
     for (size_t i = 0; i < n; i++) {
         plan(&maps.maps[i], args[i].linear, &args[i], maps.n_thread);
-        n_task += maps.maps[i].n_task;
+        maps.n_task += maps.maps[i].n_task;
+        n_product += (double)(args[i].last_col - args[i].first_col) * (double)args[i].n_row *
+                     (double)maps.maps[i].depth;
     }
-    if (next) {
-        after = (struct attn_linear_args){.engine = args[n - 1].engine,
-                                          .n_row = args[n - 1].n_row,
-                                          .compute = args[n - 1].compute,
-                                          .last_col = next->weight.n_col};
-        plan(&maps.maps[n], next, &after, maps.n_thread);
+    for (size_t i = 0; i < last->n_next; i++, maps.n_next++) {
+        after[i] = (struct attn_linear_args){.engine = last->engine,
+                                             .n_row = last->n_row,
+                                             .compute = last->compute,
+                                             .last_col = last->next[i].weight.n_col};
+        plan(&maps.maps[n + i], &last->next[i], &after[i], maps.n_thread);
+        maps.n_after += maps.maps[n + i].n_task;
     }
+    maps.n_batch = count_batches(&maps, n_product);
     if (args->compute != ATTN_COMPUTE_F32) /* all maps share one x */
         attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &maps);
-    attn_pool_run(pool, n_task, run_task, &maps);
+    attn_pool_run(pool, maps.n_batch, run_batch, &maps);
 }
 
 enum attn_status attn_linear_run_alone(struct attn_linear_args *args, size_t n,
