@@ -134,7 +134,7 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
 }
 
 /* Returns the map that follows LINEAR of the current layer in the order of the equations, so that
- * its first panels can be prefetched; NULL after q, k and v, which attention follows. */
+ * its first panels can be prefetched, or NULL. */
 static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
@@ -142,13 +142,11 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     const struct attn_linear *end = w->linears + ATTN_BLOCK_N_LINEAR;
     const bool is_last_layer = f->feed.layer + 1 == (int)f->dims.n_layer;
 
-    if (linear < &w->out)
-        return NULL;
     for (const struct attn_linear *next = linear + 1; next < end; next++)
         if (next->weight.data)
             return next;
     if (is_last_layer)
-        return NULL;
+        return &f->model->weights.unembed;
     return w[1].q.weight.data ? &w[1].q : w[1].mixer_in.weight.data ? &w[1].mixer_in : NULL;
 }
 
