@@ -3,19 +3,22 @@
 
     published.py BINARY MODEL.gguf...
 
-LLAMA_PYTHON is another Python that has xllamacpp. Each round asks all in turn: attn-cli, without and with every attention pattern of
-the prompt; llama.cpp by xllamacpp (`pip install xllamacpp`); transformers, which makes float32 of the weights. Who is missing is
-named. A number is the time of the peer divided by that of attn-cli's feed in the same round, the median of ROUNDS (3). One thread is
+LLAMA_PYTHON is another Python that has xllamacpp and llama_cpp. Each round asks all in turn: attn-cli, without and with every attention
+pattern of the prompt; llama.cpp by xllamacpp (`pip install xllamacpp`, a wheel) and by llama_cpp (`CMAKE_ARGS=-DGGML_NATIVE=ON pip install
+--no-binary llama-cpp-python llama-cpp-python`, built for this processor); transformers, which makes float32 of the weights. Who is missing
+is named; the instruction sets that each was built for are printed first. A number is the time of the peer divided by that of attn-cli's feed in the same round, the median of ROUNDS (3). One thread is
 measured by processor time (user and system), which load disturbs little, two threads by the clock: measure those on a quiet machine.
 Both are noted in the table.
 """
 import csv
 import io
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 LENGTH, DECODED, ROUNDS, THREADS = (144, 2, 1, [2]) if os.environ.get("BENCH_SMALL") else (512, 32, 3, [1, 2])
@@ -29,6 +32,11 @@ def attn(binary, path, n_thread, parts):
     return {row["part"]: 1e3 * float(row["seconds"]) for row in csv.DictReader(io.StringIO(done.stdout))}
 
 
+def names_of(system):
+    """The instruction sets in what llama.cpp says of itself."""
+    return " ".join(re.findall(r"\b(AVX\w*|AMX\w*|NEON|SVE|DOTPROD) = 1", system))
+
+
 class Llama:
     def __init__(self, path, n_thread):
         import xllamacpp
@@ -39,6 +47,11 @@ class Llama:
         params.n_batch = params.n_ubatch = LENGTH
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_thread
         self.server = xllamacpp.Server(params)
+
+    def built_for(self):
+        import xllamacpp
+
+        return names_of(xllamacpp.get_system_info())
 
     def ask(self, n, n_predict, is_cached):
         answer = self.server.handle_completions({
@@ -56,6 +69,44 @@ class Llama:
         self.ask(128, 1, True)
 
 
+class BuiltHere:
+    """llama.cpp by the functions of its library, without those of its server."""
+
+    def __init__(self, path, n_thread):
+        import llama_cpp
+
+        self.library = llama_cpp
+        options = llama_cpp.llama_context_default_params()
+        options.n_ctx, options.n_batch, options.n_ubatch = 2 * LENGTH, LENGTH, LENGTH
+        options.n_threads = options.n_threads_batch = n_thread
+        model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
+        self.context = llama_cpp.llama_init_from_model(model, options)
+
+    def built_for(self):
+        return names_of(self.library.llama_print_system_info().decode())
+
+    def feed(self, tokens):
+        tokens = (self.library.llama_token * len(tokens))(*tokens)
+        if self.library.llama_decode(self.context, self.library.llama_batch_get_one(tokens, len(tokens))):
+            raise SystemExit("llama.cpp: a batch was not computed")
+        self.library.llama_get_logits_ith(self.context, -1)
+
+    def forget(self):
+        self.library.llama_memory_clear(self.library.llama_get_memory(self.context), True)
+
+    def prompt(self):
+        self.forget()
+        self.feed(ids)
+
+    def start(self):
+        self.forget()
+        self.feed(ids[:128])
+
+    def decode(self):
+        for token in ids[128 : 128 + DECODED]:
+            self.feed([token])
+
+
 class Transformers:
     def __init__(self, path, n_thread):
         import torch
@@ -65,6 +116,9 @@ class Transformers:
         self.torch = torch
         folder, file = os.path.split(path)
         self.model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32).eval()
+
+    def built_for(self):
+        return self.torch.backends.cpu.get_cpu_capability()
 
     def feed(self, tokens, past=None, **more):
         with self.torch.no_grad():
@@ -82,12 +136,16 @@ class Transformers:
             self.feed([token], self.past)
 
 
+PEERS = {"llama.cpp, wheel": Llama, "llama.cpp, built here": BuiltHere, "transformers": Transformers}
+
+
 def work(kind, path, n_thread):
     """Answers each line of standard input with the milliseconds of a prompt and of a token."""
     clock = time.process_time if n_thread == 1 else time.perf_counter
-    peer = {"llama.cpp": Llama, "transformers": Transformers}[kind](path, n_thread)
+    peer = PEERS[kind](path, n_thread)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    print(peer.built_for(), file=answers, flush=True)
     peer.prompt()
     for _ in sys.stdin:
         before = clock()
@@ -106,11 +164,14 @@ def wake(workers, kind):
 
 
 def compare(binary, path, n_thread, rounds):
-    workers = {}
-    for kind in "llama.cpp", "transformers":
-        words = [os.environ.get("LLAMA_PYTHON", sys.executable) if kind == "llama.cpp" else sys.executable,
+    workers, logs = {}, {}
+    for kind in PEERS:
+        words = [os.environ.get("LLAMA_PYTHON", sys.executable) if kind.startswith("llama.cpp") else sys.executable,
                  __file__, "--worker", kind, path, str(n_thread)]
-        workers[kind] = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        logs[kind] = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would stop who logs much
+        workers[kind] = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=logs[kind], text=True)
+    for kind, worker in workers.items():
+        print(f"{kind}: {worker.stdout.readline().strip() or 'missing'}", file=sys.stderr)
     ours, patterns, ratios = [], [], {kind: [] for kind in workers}
     for _ in range(rounds):
         wake(workers, None)
@@ -124,7 +185,8 @@ def compare(binary, path, n_thread, rounds):
                 worker.stdin.flush()
                 prompt, token = map(float, worker.stdout.readline().split())
             except (OSError, ValueError):
-                print(f"{kind}: {worker.stderr.read().strip().splitlines()[-1:]}", file=sys.stderr)
+                logs[kind].seek(0)
+                print(f"{kind}: {logs[kind].read().strip().splitlines()[-1:]}", file=sys.stderr)
                 del workers[kind]
                 continue
             ratios[kind].append((prompt / mine["feed"], token / mine["decode"]))
@@ -145,7 +207,7 @@ if __name__ == "__main__":
         work(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         print(f"load {os.getloadavg()[0]:.1f}; 1 thread: processor time, 2 threads: clock")
-        print("| file | what | threads | attn-cli | with patterns | llama.cpp | transformers |\n|---|---|---|---|---|---|---|")
+        print("| file | what | threads | attn-cli | with patterns | " + " | ".join(PEERS) + " |\n|---|---|---|---|---|" + "---|" * len(PEERS))
         for path in sys.argv[2:]:
             for n_thread in THREADS:
                 compare(sys.argv[1], os.path.realpath(path), n_thread, int(os.environ.get("ROUNDS", ROUNDS)))
