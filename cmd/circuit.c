@@ -1,7 +1,13 @@
 /* circuit.c - attn-cli circuit: scores the edges that carry the difference between two texts. */
 #include "cmd/args/question.h"
 
+#include "cmd/line/print.h"
+
 #include "attn.h"
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
 
 #define EXAMPLE                                                                                    \
     "attn-cli circuit --clean \"The keys near the door\" --corrupted \"The key near the door\" "   \
@@ -19,6 +25,42 @@ const struct command command_circuit = {
              "label-ids|label-image|source|source-file|source-ids",
 };
 
+/* Whether an output is a page. */
+static bool has_page(const struct question_args *args)
+{
+    for (struct output_walk walk = {.args = &args->tables.output}; output_next(&walk);)
+        if (strcmp(walk.output.format->name, "html") == 0)
+            return true;
+    return false;
+}
+
+/* Prints below the edges of a circuit what it keeps of the answer, and its paths. */
+static void print_facts(const struct question *question)
+{
+    const struct attn_table *about = attn_table_about(question->table);
+    const size_t column = about ? attn_table_find(about, "paths") : SIZE_MAX;
+    struct attn_buffer line = {0};
+
+    if (column == SIZE_MAX || outputs_are_wanted(&question->args->tables.output))
+        return;
+    const struct attn_cell paths = attn_table_cell(about, 0, column);
+
+    attn_buffer_append_format(
+        &line, "\n%lld edges carry %.1f %% of the answer, random ones %.1f %%\n",
+        (long long)attn_table_n_row(question->table),
+        100 * attn_table_cell(about, 0, attn_table_find(about, "faithfulness")).real,
+        fabs(100 * attn_table_cell(about, 0, attn_table_find(about, "random")).real));
+    for (size_t at = 0, n; at < paths.size; at += n + 1) {
+        const char *end = memchr(paths.text + at, '\n', paths.size - at);
+
+        n = end ? (size_t)(end - paths.text) - at : paths.size - at;
+        attn_escape_append(&line, paths.text + at, n);
+        attn_buffer_append_char(&line, '\n');
+    }
+    print_text(question->call->out, attn_buffer_string(&line));
+    attn_buffer_release(&line);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_circuit_args *how = question->how;
@@ -32,9 +74,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->reuse = how->method != ATTN_CIRCUIT_EAP;
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin_pair(question, &how->corrupted, EXAMPLE, err));
+    if (how->n_edge > 0 && how->n_verified == 0 && !question->study && has_page(args))
+        how->n_verified = how->n_edge; /* a press on an edge shows its effect */
     ATTN_TRY(attn_circuit(question->host, &question->request, how, &question->table, err));
     drawn.n_most = DEFAULT_MOST;
     if (args->tables.order.n_most == 0 && !is_whole && !option_find_given(question->call, "limit"))
         ATTN_TRY(attn_table_sort(question->table, &drawn, &question->drawn, err));
-    return question_write(question, err);
+    ATTN_TRY(question_write(question, err));
+    print_facts(question);
+    return ATTN_OK;
 }

@@ -240,8 +240,10 @@ START_TEST(paths_have_the_same_bits_alone_and_beside_others_on_any_threads)
 }
 END_TEST
 
-/* Scores the edges. The caller frees the table. */
-static struct attn_table *score(const struct asked *asked, enum attn_circuit_method method)
+/* Scores the edges, those of the circuit with N_EDGE edges, or if that is 0 all. The caller frees
+ * the table. */
+static struct attn_table *score(const struct asked *asked, enum attn_circuit_method method,
+                                size_t n_edge)
 {
     struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
     struct attn_table *table;
@@ -251,6 +253,7 @@ static struct attn_table *score(const struct asked *asked, enum attn_circuit_met
     args.answer =
         (struct attn_answer_args){.target_id = &asked->answer[0], .foil_id = &asked->answer[1]};
     args.method = method;
+    args.n_edge = n_edge;
     ck_assert_msg(attn_circuit(asked->host, &asked->request, &args, &table, &err) == ATTN_OK, "%s",
                   err.message);
     return table;
@@ -264,7 +267,7 @@ START_TEST(scores_are_those_of_float64)
     for (; find_model(&asked, n_model, "score", NULL); n_model++) {
         for (size_t i = 0; i < 2; i++) {
             struct attn_table *table =
-                score(&asked, i == 0 ? ATTN_CIRCUIT_EAP : ATTN_CIRCUIT_EAP_IG);
+                score(&asked, i == 0 ? ATTN_CIRCUIT_EAP : ATTN_CIRCUIT_EAP_IG, 0);
 
             ck_assert_uint_eq(attn_table_n_row(table), asked.n_line);
             compare(&asked, table, i, "score");
@@ -326,7 +329,7 @@ START_TEST(scores_of_a_writer_add_up_to_its_estimate)
 
     for (size_t i = 0; find_any_model(&asked, i); i++) {
         for (size_t k = 0; k < 2; k++) {
-            struct attn_table *table = score(&asked, methods[k]);
+            struct attn_table *table = score(&asked, methods[k], 0);
             const double head = estimate(&asked, "z", 0, 1, estimates[k]);
             const double mlp = estimate(&asked, "mlp_out", 1, -1, estimates[k]);
             const double input = estimate(&asked, "resid_pre", 0, -1, estimates[k]);
@@ -336,6 +339,39 @@ START_TEST(scores_of_a_writer_add_up_to_its_estimate)
             ck_assert(fabs(sum_scores(table, "input") - input) < 4e-5);
             attn_table_free(table);
         }
+        release(&asked);
+    }
+}
+END_TEST
+
+START_TEST(parts_of_a_circuit_have_the_sum_of_their_edges_and_a_place)
+{
+    struct asked asked;
+
+    for (size_t i = 0; find_any_model(&asked, i); i++) {
+        struct attn_table *all = score(&asked, ATTN_CIRCUIT_EAP_IG, 0);
+        struct attn_table *table = score(&asked, ATTN_CIRCUIT_EAP_IG, attn_table_n_row(all));
+        size_t n_looking = 0;
+
+        for (size_t row = 0; row < attn_table_n_row(table); row++) {
+            const struct attn_cell from = attn_test_cell(table, row, "from");
+            const int64_t position = attn_test_cell(table, row, "position").integer;
+            const struct attn_cell key = attn_test_cell(table, row, "key");
+            char name[32];
+
+            snprintf(name, sizeof name, "%.*s", (int)from.size, from.text);
+            ck_assert_msg(fabs(sum_scores(all, name) - attn_test_cell(table, row, "own").real) <
+                              2e-5,
+                          "%s", name);
+            ck_assert_int_lt(position, (int64_t)asked.n);
+            if (strcmp(name, "input") == 0)
+                ck_assert_int_ne(asked.corrupted[position], asked.request.input.ids[position]);
+            ck_assert(key.type == ATTN_VALUE_MISSING || key.integer <= position);
+            n_looking += key.type == ATTN_VALUE_INTEGER;
+        }
+        ck_assert_uint_gt(n_looking, 0);
+        attn_table_free(all);
+        attn_table_free(table);
         release(&asked);
     }
 }
@@ -395,7 +431,7 @@ START_TEST(all_edges_are_the_clean_run_and_all_but_one_is_its_path)
     struct asked asked;
 
     for (size_t i = 0; find_any_model(&asked, i); i++) {
-        struct attn_table *scores = score(&asked, ATTN_CIRCUIT_EAP);
+        struct attn_table *scores = score(&asked, ATTN_CIRCUIT_EAP, 0);
         const size_t n = attn_table_n_row(scores);
         const struct attn_cell from = attn_test_cell(scores, n - 1, "from"),
                                to = attn_test_cell(scores, n - 1, "to");
@@ -422,5 +458,6 @@ END_TEST
 
 ATTN_SUITE("circuit", circuits_keep_what_those_of_float64_keep,
            all_edges_are_the_clean_run_and_all_but_one_is_its_path, scores_are_those_of_float64,
-           scores_of_a_writer_add_up_to_its_estimate, paths_are_those_of_float64,
+           scores_of_a_writer_add_up_to_its_estimate,
+           parts_of_a_circuit_have_the_sum_of_their_edges_and_a_place, paths_are_those_of_float64,
            paths_have_the_same_bits_alone_and_beside_others_on_any_threads)

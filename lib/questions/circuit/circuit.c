@@ -9,6 +9,7 @@
 #include "base/status_internal.h"
 #include "circuit/patch_internal.h"
 #include "machine/questions.h"
+#include "measures/head_kind.h"
 #include "run/host_internal.h"
 #include "run/input_params.h"
 #include "tables/table_order.h"
@@ -18,7 +19,7 @@
 
 enum { DEFAULT_POINTS = 5 };
 
-enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_EFFECTS = 16 };
+enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_EFFECTS = 16, SHOW_PLACES = 32 };
 
 static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_FROM] =
@@ -32,6 +33,14 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
                             .quantity = "estimated effect of an edge",
                             .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
                             .shown = SHOW_SCORES},
+    [ATTN_CIRCUIT_OWN] = ATTN_COLUMN_WITH("own", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED,
+                                          .digits = 6, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_TYPE] = ATTN_COLUMN("type", TEXT, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_LOOKS_AT] = ATTN_COLUMN("looks_at", TEXT, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_WEIGHT] = ATTN_COLUMN_REAL("weight", 6, NULL, SHARE, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_VALUE] =
@@ -288,6 +297,31 @@ static enum attn_status report_sums(struct attn_circuit_state *circuit, size_t n
     return status;
 }
 
+/* Fills in ROW where WRITER works. */
+static void put_place(const struct attn_circuit_state *circuit, size_t writer, double whole,
+                      struct attn_cell *row)
+{
+    const struct attn_circuit_place *place = &circuit->places[writer];
+    const struct attn_token_bytes *tokens = &circuit->patch.frame.run->text.tokens;
+    const bool has_key = !isnan(place->weight), has_texts = tokens->bytes != NULL;
+
+    row[ATTN_CIRCUIT_OWN] = attn_cell_real_or_missing(
+        circuit->patch.can_restore ? place->sum / whole + 0.0 : (double)NAN);
+    row[ATTN_CIRCUIT_POSITION] = attn_cell_integer((int64_t)place->position);
+    if (has_texts)
+        row[ATTN_CIRCUIT_TOKEN] =
+            attn_cell_text(tokens->bytes[place->position], tokens->sizes[place->position]);
+    if (place->kind)
+        row[ATTN_CIRCUIT_TYPE] = attn_cell_string(place->kind->name);
+    if (!has_key)
+        return;
+    row[ATTN_CIRCUIT_KEY] = attn_cell_integer((int64_t)place->key);
+    row[ATTN_CIRCUIT_WEIGHT] = attn_cell_real(place->weight);
+    if (has_texts)
+        row[ATTN_CIRCUIT_LOOKS_AT] =
+            attn_cell_text(tokens->bytes[place->key], tokens->sizes[place->key]);
+}
+
 static enum attn_status append_rows(struct attn_circuit_state *circuit, double whole,
                                     struct attn_error *err)
 {
@@ -300,16 +334,51 @@ static enum attn_status append_rows(struct attn_circuit_state *circuit, double w
             const double sum = circuit->scores[r * edges->n_writer + w];
 
             attn_wire_node_name(&edges->writers[w], from);
-            const struct attn_cell row[ATTN_CIRCUIT_N_COLUMN] = {
+            struct attn_cell row[ATTN_CIRCUIT_N_COLUMN] = {
                 [ATTN_CIRCUIT_FROM] = attn_cell_string(from),
                 [ATTN_CIRCUIT_TO] = attn_cell_string(to),
                 [ATTN_CIRCUIT_SCORE] = attn_cell_real_or_missing(
                     circuit->patch.can_restore ? sum / whole + 0.0 : (double)NAN)};
 
+            if (circuit->places)
+                put_place(circuit, w, whole, row);
             ATTN_TRY(attn_frame_append(&circuit->patch.frame, row, err));
         }
     }
     return ATTN_OK;
+}
+
+/* Whether the table is a circuit of a pair, whose parts have places. */
+static bool has_places(const struct attn_circuit_args *args)
+{
+    return args->n_edge > 0 && !args->study;
+}
+
+/* Finds where the parts work, from their sums by position, and notes both replies as facts. */
+static enum attn_status find_places(struct attn_circuit_state *circuit, const double *sums,
+                                    struct attn_error *err)
+{
+    struct attn_patching *patch = &circuit->patch;
+    const bool is_to_noise = attn_patch_is_to_noise(patch->args);
+    const struct attn_reply *clean = is_to_noise ? &patch->base_reply : &patch->source_reply;
+    const struct attn_reply *other = is_to_noise ? &patch->source_reply : &patch->base_reply;
+    static const struct attn_column about[] = {ATTN_COLUMN_REAL("clean", 6, NULL, SIGNED),
+                                               ATTN_COLUMN_REAL("corrupted", 6, NULL, SIGNED),
+                                               ATTN_COLUMN("instead", TEXT)};
+    const struct attn_token_bytes *tokens = &patch->frame.other->text.tokens;
+    struct attn_cell cells[] = {attn_cell_real(clean->value), attn_cell_real(other->value),
+                                attn_cell_missing()};
+    struct attn_circuit_place *places =
+        attn_frame_alloc(&patch->frame, patch->edges.n_writer, sizeof *places);
+
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    ATTN_TRY(attn_circuit_find_places(&patch->edges, sums, patch->frame.run, places, err));
+    circuit->places = places;
+    if (tokens->bytes)
+        cells[2] =
+            attn_cell_text(tokens->bytes[places[0].position], tokens->sizes[places[0].position]);
+    return attn_table_set_about(patch->frame.rows.table, about, cells, sizeof about / sizeof *about,
+                                err);
 }
 
 /* Sets the scores of all edges, and both replies. */
@@ -318,24 +387,28 @@ static enum attn_status find_scores(struct attn_circuit_state *circuit, struct a
     struct attn_patching *patch = &circuit->patch;
     struct attn_wiring *edges = &patch->edges;
     const enum attn_circuit_method method = circuit->args->method;
-    const struct attn_wire_scores asked = {.answer = &patch->answer,
-                                           .is_riemann = method == ATTN_CIRCUIT_EAP_IG_RIEMANN,
-                                           .has_clean_source = circuit->args->is_to_restore,
-                                           .n_point = method == ATTN_CIRCUIT_EAP ? 0
-                                                      : circuit->args->n_point > 0
-                                                          ? circuit->args->n_point
-                                                          : DEFAULT_POINTS,
-                                           .kept_bytes = circuit->args->kept_bytes};
+    struct attn_wire_scores asked = {.answer = &patch->answer,
+                                     .is_riemann = method == ATTN_CIRCUIT_EAP_IG_RIEMANN,
+                                     .has_clean_source = circuit->args->is_to_restore,
+                                     .n_point = method == ATTN_CIRCUIT_EAP ? 0
+                                                : circuit->args->n_point > 0
+                                                    ? circuit->args->n_point
+                                                    : DEFAULT_POINTS,
+                                     .kept_bytes = circuit->args->kept_bytes};
 
     double *scores =
         attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof *scores);
 
+    if (has_places(circuit->args))
+        asked.places = attn_frame_alloc(&patch->frame, edges->n_writer * patch->frame.run->text.n,
+                                        sizeof *asked.places);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
     ATTN_TRY(attn_patch_read_source(patch, err));
     ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, scores, err));
     circuit->scores = scores;
-    return attn_patch_check_difference(patch, err);
+    ATTN_TRY(attn_patch_check_difference(patch, err));
+    return asked.places ? find_places(circuit, asked.places, err) : ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -399,7 +472,8 @@ static uint64_t shows(const void *state)
     const struct attn_circuit_state *circuit = state;
 
     return !has_runs(circuit->args)
-               ? SHOW_SCORES | (circuit->args->n_verified > 0 ? SHOW_EFFECTS : 0)
+               ? SHOW_SCORES | (circuit->args->n_verified > 0 ? SHOW_EFFECTS : 0) |
+                     (has_places(circuit->args) ? SHOW_PLACES : 0)
            : circuit->args->n_random == 0 ? SHOW_CURVE
                                           : SHOW_CURVE | SHOW_RANDOM;
 }
@@ -566,23 +640,17 @@ static enum attn_status choose_edges(const struct attn_circuit_args *args,
     return status == ATTN_OK ? attn_circuit_prune(edges, chosen, n_kept, err) : status;
 }
 
-/* Runs the circuit CHOSEN, and random ones beside it, and notes about TABLE which share of the
- * answer they keep. */
-static enum attn_status compare_random(const struct attn_procedure_call *call,
-                                       const struct attn_circuit_args *args, unsigned char *chosen,
-                                       struct attn_table *table, struct attn_error *err)
+/* Runs the circuit CHOSEN, and random ones beside it: *FOUND has a row of it, and is the caller's.
+ */
+static enum attn_status run_circuit(const struct attn_procedure_call *call,
+                                    const struct attn_circuit_args *args, unsigned char *chosen,
+                                    struct attn_table **found, struct attn_error *err)
 {
     enum { N_RANDOM = 5 };
-    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_RANDOM};
-    enum { N_SHOWN = sizeof shown / sizeof *shown };
     struct attn_circuit_args each = *args, defaults = ATTN_CIRCUIT_ARGS_DEFAULT;
     struct attn_circuit_plan plan = {.chosen = chosen};
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_procedure own = procedure;
-    struct attn_table *found = NULL;
-    struct attn_column about[N_SHOWN];
-    struct attn_cell cells[N_SHOWN];
-    enum attn_status status;
 
     ATTN_TRY(attn_options_read(call->request, &request, err));
     request.on_note = NULL; /* the scores have sent the same notes */
@@ -592,16 +660,84 @@ static enum attn_status compare_random(const struct attn_procedure_call *call,
     each.n_random = N_RANDOM;
     own.plan = &plan;
     own.sort = NULL;
-    status = attn_procedure_perform(
-        &own, &(struct attn_procedure_call){call->host, &request, &each, &defaults, &found, NULL},
+    return attn_procedure_perform(
+        &own, &(struct attn_procedure_call){call->host, &request, &each, &defaults, found, NULL},
         err);
-    for (size_t i = 0; status == ATTN_OK && i < N_SHOWN; i++) {
+}
+
+/* Returns TEXT [*size] without the blanks around it. */
+static const char *trim(const char *text, size_t *size)
+{
+    while (*size > 0 && *text == ' ') {
+        text++;
+        --*size;
+    }
+    while (*size > 0 && text[*size - 1] == ' ')
+        --*size;
+    return text;
+}
+
+/* Appends the name that paths have for the input, the token of the first edge from it, and a zero
+ * byte, and the same for the logits, the target. */
+static void name_ends(const struct attn_circuit_args *args, const struct attn_table *table,
+                      struct attn_buffer *names)
+{
+    const char *target = args->answer.target ? args->answer.target : "logits";
+    struct attn_cell token = attn_cell_string("input");
+    size_t size = strlen(target);
+
+    for (size_t row = attn_table_n_row(table); row-- > 0;) {
+        const struct attn_cell from =
+            attn_table_cell(table, row, attn_table_find(table, columns[ATTN_CIRCUIT_FROM].name));
+        const struct attn_cell at =
+            attn_table_cell(table, row, attn_table_find(table, columns[ATTN_CIRCUIT_TOKEN].name));
+
+        if (attn_cell_word(&from, "input") == 0 && at.type == ATTN_VALUE_TEXT)
+            token = at;
+    }
+    token.text = trim(token.text, &token.size);
+    attn_buffer_append(names, token.text, token.size);
+    attn_buffer_append_char(names, '\0');
+    target = trim(target, &size);
+    attn_buffer_append(names, target, size);
+    attn_buffer_append_char(names, '\0');
+}
+
+/* Adds to the facts about TABLE, the edges CHOSEN: what they keep of the answer, and random ones,
+ * by the row of FOUND; and the paths. */
+static enum attn_status add_facts(const struct attn_circuit_args *args,
+                                  const struct attn_wiring *edges, const double *scores,
+                                  const unsigned char *chosen, const struct attn_table *found,
+                                  struct attn_table *table, struct attn_error *err)
+{
+    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_RANDOM};
+    enum { N_SHOWN = sizeof shown / sizeof *shown, N_BEFORE = 3, N_FACT = N_SHOWN + N_BEFORE + 1 };
+    const struct attn_table *before = attn_table_about(table);
+    struct attn_column about[N_FACT];
+    struct attn_cell cells[N_FACT];
+    struct attn_buffer names = {0}, paths = {0};
+    enum attn_status status;
+
+    for (size_t i = 0; i < N_SHOWN; i++) {
         about[i] = columns[shown[i]];
         cells[i] = attn_table_cell(found, 0, attn_table_find(found, about[i].name));
     }
+    for (size_t i = 0; i < N_BEFORE; i++) {
+        about[N_SHOWN + i] = *attn_table_column(before, i);
+        cells[N_SHOWN + i] = attn_table_cell(before, 0, i);
+    }
+    about[N_FACT - 1] = (struct attn_column)ATTN_COLUMN("paths", TEXT);
+    name_ends(args, table, &names);
+    status = attn_buffer_check(&names, err);
     if (status == ATTN_OK)
-        status = attn_table_set_about(table, about, cells, N_SHOWN, err);
-    attn_table_free(found);
+        status = attn_circuit_paths(
+            edges, scores, chosen,
+            (const char *[]){names.data, names.data + strlen(names.data) + 1}, &paths, err);
+    cells[N_FACT - 1] = attn_cell_text(paths.data, paths.size);
+    if (status == ATTN_OK)
+        status = attn_table_set_about(table, about, cells, N_FACT, err);
+    attn_buffer_release(&names);
+    attn_buffer_release(&paths);
     return status;
 }
 
@@ -613,6 +749,7 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
     struct attn_table **table = call->table;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     unsigned char *chosen = attn_alloc(edges->n_reader, edges->n_writer, err);
+    struct attn_table *found = NULL;
     double *scores = NULL;
     enum attn_status status = chosen ? read_scores(edges, *table, &scores, err) : ATTN_NO_MEMORY;
     size_t n_kept = 0;
@@ -623,8 +760,10 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
         status = attn_circuit_write(args->graph, edges, scores, chosen, err);
     if (status == ATTN_OK)
         status = take_rows(edges, chosen, table, err);
-    if (status == ATTN_OK && args->n_edge > 0 && !args->study && n_kept > 0)
-        status = compare_random(call, args, chosen, *table, err);
+    if (status == ATTN_OK && has_places(args) && n_kept > 0)
+        status = run_circuit(call, args, chosen, &found, err);
+    if (status == ATTN_OK && found)
+        status = add_facts(args, edges, scores, chosen, found, *table, err);
     if (status == ATTN_OK)
         status = attn_options_read(call->request, &request, err);
     if (status == ATTN_OK && args->n_edge > n_kept)
@@ -633,6 +772,7 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
                   args->n_edge);
     attn_free(chosen);
     attn_free(scores);
+    attn_table_free(found);
     return status;
 }
 

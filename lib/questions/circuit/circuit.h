@@ -30,6 +30,13 @@
  *
  *     from, to, score, value, effect
  *
+ * With `n_edge`, of a pair, each edge says where its writer works in the clean text:
+ *
+ *     from, to, score, own, position, token, type, key, looks_at, weight
+ *
+ * own is the sum of the scores of all edges of the writer, position that of the largest part of it.
+ * A head has its type, and its strongest key there beside parks, with the weight.
+ *
  * With `curve` circuits are run: every reader gets the stream of the corrupted run, plus what the
  * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
  * on no way from the input to the logits are left out first:
@@ -83,7 +90,9 @@ struct attn_circuit_args {
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
     /* the table has the edges of the circuit with so many edges; 0: all edges. Without items it is
-     * run, and five random ones: facts about the table are `faithfulness` and `random` */
+     * run, and five random ones: facts about the table are `edges`, `faithfulness`, `random`,
+     * `clean` and `corrupted`, the metric of both texts, `instead`, the token of the corrupted text
+     * where the input differs, and `paths`, one a line */
     size_t n_edge;
     /* file that the edges are written to, or NULL; JSON as EAP-IG's Graph.from_json reads it, which
      * the MIB leaderboard takes as importances.json: `in_graph` marks those of n_edge, or all */

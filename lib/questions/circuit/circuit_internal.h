@@ -6,6 +6,7 @@
  *     circuit_scores.c   scores of edges
  *     circuit_curve.c    circuits of several sizes, beside random ones
  *     circuit_graph.c    files of circuits
+ *     circuit_places.c   where its parts work, and its paths
  *     circuit_verify.c   exact effects of the edges with the largest scores
  *     circuit.c          the question
  */
@@ -24,6 +25,13 @@ enum {
     ATTN_CIRCUIT_FROM,
     ATTN_CIRCUIT_TO,
     ATTN_CIRCUIT_SCORE,
+    ATTN_CIRCUIT_OWN,
+    ATTN_CIRCUIT_POSITION,
+    ATTN_CIRCUIT_TOKEN,
+    ATTN_CIRCUIT_TYPE,
+    ATTN_CIRCUIT_KEY,
+    ATTN_CIRCUIT_LOOKS_AT,
+    ATTN_CIRCUIT_WEIGHT,
     ATTN_CIRCUIT_EDGES,
     ATTN_CIRCUIT_KEPT,
     ATTN_CIRCUIT_VALUE,
@@ -33,6 +41,19 @@ enum {
     ATTN_CIRCUIT_RANDOM_SD,
     ATTN_CIRCUIT_ROW_TYPE,
     ATTN_CIRCUIT_N_COLUMN
+};
+
+struct attn_head_kind; /* measures/head_kind.h */
+
+/* Where a writer works. */
+struct attn_circuit_place {
+    double sum;      /* of all its edges: its estimate */
+    size_t position; /* of the largest part of it */
+    /* of a head: its kind in the clean text, or NULL; and the strongest key of that position beside
+     * parks; weight NaN: no such key, or an MLP */
+    const struct attn_head_kind *kind;
+    size_t key;
+    double weight;
 };
 
 /* What all items share. */
@@ -46,6 +67,8 @@ struct attn_circuit_state {
     const struct attn_circuit_args *args;
     struct attn_patch_args pair; /* of `patch` */
     const double *scores; /* [n_reader, n_writer] borrowed; NULL: the edges are those of a file */
+    /* [n_writer] owned by the frame; for the edges of a circuit; or NULL */
+    struct attn_circuit_place *places;
 };
 
 /* --- circuit_scores.c ------------------------------------------------------------------------- */
@@ -56,6 +79,8 @@ struct attn_wire_scores {
     bool is_riemann;       /* the points are k / n_point from the corrupted text, k from 0 */
     bool has_clean_source; /* the base is the corrupted text */
     size_t kept_bytes;     /* machine/derivative.h */
+    /* [n_writer, n] zeroed; receives the sums of the edges of each writer, by position; or NULL */
+    double *places;
 };
 
 /* Sets SCORES [n_reader, n_writer] to the sums of deltas times gradients, and *BASE to the reply of
@@ -115,6 +140,22 @@ enum attn_status attn_circuit_write(const char *path, const struct attn_wiring *
  * which is zeroed. Errors have a stage. */
 enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *edges,
                                    unsigned char *chosen, struct attn_error *err);
+
+/* --- circuit_places.c ------------------------------------------------------------------------- */
+
+/* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, and from a pass
+ * over RUN, the clean text. */
+enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
+                                          const struct attn_run *run,
+                                          struct attn_circuit_place *places,
+                                          struct attn_error *err);
+
+/* Appends the paths of the circuit CHOSEN to TEXT, at most 10, one a line: "John -> 2.7 -> Mary",
+ * where WORDS stand for the input and the logits. First the path with the largest product of
+ * |scores|, then always the largest one with a part that no path before it has. */
+enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const double *scores,
+                                    const unsigned char *chosen, const char *const words[2],
+                                    struct attn_buffer *text, struct attn_error *err);
 
 /* --- circuit_verify.c ------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * transposed. That of the input of experts is the gradient of resid_mid minus that of resid_post,
  * which gets the same stream without them. The inputs of a layer are kept until its last, then
  * multiplied by the deltas of all writers at once, in float32; sums over points are in double
- * precision.
+ * precision. The products of a writer with all gradients after it are also kept by position.
  */
 #include "circuit/circuit_internal.h"
 
@@ -29,8 +29,10 @@ struct scoring {
     size_t layer; /* the layer of the gradients, n_layer for those of the logits */
     /* [H + 2 G + 1, n, d] owns; gradients of the inputs of its readers */
     float *gradients;
-    float *post;          /* [n, d] owns; the gradient of resid_post of a layer with experts */
-    float *products;      /* [n_writer, H + 2 G + 1] owns */
+    float *post;     /* [n, d] owns; the gradient of resid_post of a layer with experts */
+    float *products; /* [n_writer, H + 2 G + 1] owns */
+    float *total;    /* [n, d] owns; the sum of the gradients after a writer; NULL: no places */
+    double *places;  /* [n_writer, n] of struct attn_wire_scores */
     float *embeddings[3]; /* [n, De] own; of the base, of the source, of the current point */
     struct attn_derivative *derivative; /* owns */
 };
@@ -63,6 +65,51 @@ static size_t find_readers(const struct scoring *s, const struct attn_wire_node 
     return s->layer == config->n_layer ? 1 : n;
 }
 
+/* Adds to the places of writers FIRST to LAST - 1, which all gradients in the total come after. */
+static void add_places(const struct scoring *s, size_t first, size_t last)
+{
+    const size_t n = s->edges->n, d = s->edges->d;
+    const float *deltas = s->flat ? s->flat : s->edges->deltas;
+
+    for (size_t i = first * n; i < last * n; i++) {
+        const float *total = s->total + (i % n) * d;
+        double sum = 0;
+
+        for (size_t k = 0; k < d; k++)
+            sum += (double)deltas[i * d + k] * (double)total[k];
+        s->places[i] += s->weight * sum;
+    }
+}
+
+/* Adds the gradients of the N readers from FIRST on of the current layer to the total. */
+static void add_total(const struct scoring *s, size_t first, size_t n)
+{
+    const size_t size = s->edges->n * s->edges->d;
+
+    for (size_t i = first * size; i < (first + n) * size; i++)
+        s->total[i % size] += s->gradients[i];
+}
+
+/* Adds to the places of the writers of the current layer, the last first. */
+static void place_layer(const struct scoring *s, const struct attn_wire_node *readers, size_t n)
+{
+    const size_t first = readers[0].n_read, mlp = first + s->edges->config->n_head;
+    const bool reads_heads = readers[n - 1].n_read == mlp;
+
+    if (s->layer == s->edges->config->n_layer) {
+        memset(s->total, 0, s->edges->n * s->edges->d * sizeof *s->total);
+        add_total(s, 0, 1);
+        return;
+    }
+    add_places(s, mlp, mlp + 1);
+    if (reads_heads)
+        add_total(s, n - 1, 1);
+    add_places(s, first, mlp);
+    add_total(s, 0, reads_heads ? n - 1 : n);
+    if (s->layer == 0)
+        add_places(s, 0, 1);
+}
+
 /* Adds the scores of the edges to the readers of the current layer. */
 static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
 {
@@ -89,6 +136,8 @@ static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
     for (size_t r = 0; r < n; r++)
         for (size_t w = 0; w < readers[r].n_read; w++)
             scores[r * n_writer + w] += s->weight * (double)s->products[w * n + r];
+    if (s->total)
+        place_layer(s, readers, n);
     memset(s->gradients, 0, n * size * sizeof *s->gradients);
     return ATTN_OK;
 }
@@ -166,6 +215,8 @@ static enum attn_status allocate(struct scoring *s, struct attn_error *err)
     }
     if (config->n_expert > 0)
         ATTN_TRY(ATTN_ALLOC(s->post, size, err));
+    if (s->places)
+        ATTN_TRY(ATTN_ALLOC(s->total, size, err));
     ATTN_TRY(ATTN_ALLOC(s->gradients, attn_size_mul(n_reader, size), err));
     return ATTN_ALLOC(s->products, attn_size_mul(s->edges->n_writer, n_reader), err);
 }
@@ -231,7 +282,7 @@ static enum attn_status run_all(struct scoring *s, const struct attn_wire_scores
 enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_wire_scores *asked,
                                    struct attn_reply *base, double *scores, struct attn_error *err)
 {
-    struct scoring s = {.edges = edges, .scores = scores};
+    struct scoring s = {.edges = edges, .scores = scores, .places = asked->places};
     enum attn_status status;
 
     memset(scores, 0, edges->n_reader * edges->n_writer * sizeof *scores);
@@ -248,5 +299,6 @@ enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_
     attn_free(s.gradients);
     attn_free(s.post);
     attn_free(s.products);
+    attn_free(s.total);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

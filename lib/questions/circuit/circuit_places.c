@@ -1,0 +1,269 @@
+/* circuit_places.c - where the parts of a circuit work, and what its heads look at there; and the
+ * paths through the circuit (circuit.h). */
+#include "circuit/circuit_internal.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "measures/head_kind.h"
+#include "measures/run_measures.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Places ----------------------------------------------------------------------------------- */
+
+/* The pass over the clean text. */
+struct looking {
+    const struct attn_wiring *edges;
+    struct attn_circuit_place *places; /* [n_writer] */
+    struct attn_metric_settings settings;
+    struct attn_parks *parks[2];   /* own */
+    struct attn_head_mixes *mixes; /* owns */
+};
+
+static enum attn_status on_parks(void *user, struct attn_error *err)
+{
+    struct looking *looking = user;
+
+    (void)err;
+    looking->settings.is_parked = attn_parks_find(looking->parks[0]);
+    return ATTN_OK;
+}
+
+/* Sets the strongest key of ROW, of a query, that is no park; if all others are masked, PLACE has
+ * none. */
+static void find_key(const struct looking *looking, struct attn_row row,
+                     struct attn_circuit_place *place)
+{
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t i = 0; i < cells.n; i++)
+            if (!looking->settings.is_parked[cells.first + i] &&
+                !((double)cells.values[i] <= place->weight)) {
+                place->weight = (double)cells.values[i];
+                place->key = cells.first + i;
+            }
+}
+
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct looking *looking = user;
+    const size_t h = looking->edges->config->n_head;
+
+    (void)err;
+    attn_head_mixes_add(looking->mixes, event);
+    if (event->at.site != ATTN_SITE_PATTERN)
+        return ATTN_OK;
+    struct attn_circuit_place *place =
+        &looking->places[1 + attn_location_index(&event->at) * (h + 1) + (size_t)event->at.head];
+
+    if (place->position >= event->row0 && place->position < event->row0 + event->n_row)
+        find_key(looking, attn_event_row(event, place->position - event->row0), place);
+    return ATTN_OK;
+}
+
+/* Finds keys and kinds of all heads in RUN, the clean text. */
+static enum attn_status look(struct looking *looking, const struct attn_run *run,
+                             struct attn_error *err)
+{
+    const struct attn_wiring *edges = looking->edges;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    struct attn_selection *all = NULL;
+    struct attn_watch watch = {.is_silent = true,
+                               .on_event = on_event,
+                               .user = looking,
+                               .parks = looking->parks,
+                               .on_parks = on_parks};
+    enum attn_status status;
+
+    looking->settings = attn_run_metric_settings(run);
+    ATTN_TRY(attn_selection_create(dims, &all, err));
+    status = attn_selection_set_sites(all, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err);
+    watch.selection = all;
+    if (status == ATTN_OK)
+        status = attn_head_mixes_create(&looking->settings, all, &looking->mixes, err);
+    if (status == ATTN_OK)
+        status = attn_watch(run, &watch, err);
+    for (size_t w = 1; status == ATTN_OK && w < edges->n_writer; w++) {
+        struct attn_location at = attn_layer_at(dims, ATTN_SITE_PATTERN, edges->writers[w].layer);
+        struct attn_head_mix mix;
+
+        at.head = edges->writers[w].head;
+        if (at.head < 0)
+            continue;
+        attn_head_mixes_find(looking->mixes, &at, &mix);
+        const struct attn_head_type type = attn_head_type_of(&mix, 0);
+
+        looking->places[w].kind = type.kind ? type.kind : type.largest;
+    }
+    attn_selection_free(all);
+    return status;
+}
+
+enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
+                                          const struct attn_run *run,
+                                          struct attn_circuit_place *places, struct attn_error *err)
+{
+    struct looking looking = {.edges = edges, .places = places};
+    enum attn_status status;
+
+    for (size_t w = 0; w < edges->n_writer; w++) {
+        double most = 0;
+
+        places[w] = (struct attn_circuit_place){.weight = (double)NAN};
+        for (size_t p = 0; p < edges->n; p++) {
+            const double sum = sums[w * edges->n + p];
+
+            places[w].sum += sum;
+            if (fabs(sum) <= most)
+                continue;
+            most = fabs(sum);
+            places[w].position = p;
+        }
+    }
+    status = look(&looking, run, err);
+    attn_head_mixes_free(looking.mixes);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(looking.parks[i]);
+    return status;
+}
+
+/* --- Paths ------------------------------------------------------------------------------------ */
+
+/* The strongest ways on from each writer to the logits, and to it from the input. */
+struct ways {
+    const struct attn_wiring *edges;
+    const double *scores;        /* [n_reader, n_writer] */
+    const unsigned char *chosen; /* [n_reader, n_writer] */
+    /* [n_writer]; on: the largest product of scores to the logits, and the writer after it,
+     * n_writer for the logits; back: the same from the input */
+    double *on, *back;
+    size_t *next, *before;
+    size_t *back_to; /* [n_writer] scratch */
+    bool *is_listed; /* [n_writer] writers of the paths so far */
+};
+
+/* Returns the largest |score| of the edges from writer FROM to readers of writer TO, or the logits
+ * if TO is n_writer; 0: no edge. */
+static double step(const struct ways *ways, size_t from, size_t to)
+{
+    const struct attn_wiring *edges = ways->edges;
+    const size_t h = edges->config->n_head, g = edges->config->n_kv_head;
+    const struct attn_wire_node *node = to < edges->n_writer ? &edges->writers[to] : NULL;
+    const size_t first = node ? node->layer * (h + 2 * g + 1) : edges->n_reader - 1;
+    const size_t head = node && node->head >= 0 ? (size_t)node->head : 0, group = head / (h / g);
+    const size_t of_head[] = {first + head, first + h + group, first + h + g + group};
+    const size_t of_mlp[] = {node ? first + h + 2 * g : first};
+    const bool is_head = node && node->kind == ATTN_WIRE_NODE_HEAD;
+    double most = 0;
+
+    for (size_t i = 0; i < (is_head ? 3 : 1); i++) {
+        const size_t edge = (is_head ? of_head[i] : of_mlp[i]) * edges->n_writer + from;
+
+        if (ways->chosen[edge])
+            most = fmax(most, fabs(ways->scores[edge]));
+    }
+    return most;
+}
+
+/* Finds the strongest ways. Writers are in the order in which they are computed. */
+static void find_ways(struct ways *ways)
+{
+    const size_t n = ways->edges->n_writer;
+
+    for (size_t w = n; w-- > 0;)
+        for (size_t to = w + 1; to <= n; to++) {
+            const double product = step(ways, w, to) * (to < n ? ways->on[to] : 1);
+
+            if (product > ways->on[w]) {
+                ways->on[w] = product;
+                ways->next[w] = to;
+            }
+        }
+    ways->back[0] = 1;
+    for (size_t w = 1; w < n; w++)
+        for (size_t from = 0; from < w; from++) {
+            const double product = step(ways, from, w) * ways->back[from];
+
+            if (product > ways->back[w]) {
+                ways->back[w] = product;
+                ways->before[w] = from;
+            }
+        }
+}
+
+/* Appends the name of writer W, of the input WORDS[0], and an arrow. */
+static void append_part(const struct ways *ways, size_t w, const char *const words[2],
+                        struct attn_buffer *text)
+{
+    char name[ATTN_WIRE_NODE_NAME_SIZE];
+
+    attn_wire_node_name(&ways->edges->writers[w], name);
+    attn_buffer_append_string(text, w == 0 ? words[0] : name);
+    attn_buffer_append_string(text, " -> ");
+    ways->is_listed[w] = true;
+}
+
+/* Appends the strongest path through writer W, from the input to the logits, WORDS[1]. */
+static void append_path(const struct ways *ways, size_t w, const char *const words[2],
+                        struct attn_buffer *text)
+{
+    size_t n = 0;
+
+    for (size_t at = w; at != 0; at = ways->before[at])
+        ways->back_to[n++] = ways->before[at];
+    while (n > 0)
+        append_part(ways, ways->back_to[--n], words, text);
+    for (size_t at = w; at < ways->edges->n_writer; at = ways->next[at])
+        append_part(ways, at, words, text);
+    attn_buffer_append_string(text, words[1]);
+}
+
+/* Returns the writer of no path so far with the strongest path through it; n_writer: no writer is
+ * left. */
+static size_t find_next(const struct ways *ways)
+{
+    const size_t n = ways->edges->n_writer;
+    size_t best = n;
+    double most = 0;
+
+    for (size_t w = 1; w < n; w++)
+        if (!ways->is_listed[w] && ways->on[w] * ways->back[w] > most) {
+            most = ways->on[w] * ways->back[w];
+            best = w;
+        }
+    return best;
+}
+
+enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const double *scores,
+                                    const unsigned char *chosen, const char *const words[2],
+                                    struct attn_buffer *text, struct attn_error *err)
+{
+    enum { MOST = 10 };
+    const size_t n = edges->n_writer;
+    struct ways ways = {.edges = edges, .scores = scores, .chosen = chosen};
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(ways.on, 2 * n, err));
+    status = ATTN_ALLOC(ways.next, 3 * n, err);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(ways.is_listed, n, err);
+    if (status == ATTN_OK) {
+        ways.back = ways.on + n;
+        ways.before = ways.next + n;
+        ways.back_to = ways.next + 2 * n;
+        find_ways(&ways);
+    }
+    for (size_t i = 0; status == ATTN_OK && i < MOST && find_next(&ways) < n; i++) {
+        attn_buffer_append_string(text, i > 0 ? "\n" : "");
+        append_path(&ways, find_next(&ways), words, text);
+    }
+    attn_free(ways.on);
+    attn_free(ways.next);
+    attn_free(ways.is_listed);
+    return status == ATTN_OK ? attn_buffer_check(text, err) : status;
+}
