@@ -409,6 +409,33 @@ START_TEST(an_edge_of_a_circuit_says_its_score_and_its_effect)
 }
 END_TEST
 
+START_TEST(a_head_of_a_circuit_lights_its_edges_and_shows_its_row)
+{
+    enter();
+    RUN("circuit", "--clean", "The keys near the door", "--corrupted", "The key near the door",
+        "--target", " are", "--foil", " is", "--size", "10");
+    attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(
+        browser, "globalThis.head = [...document.querySelectorAll('.x-plot [data-i^=h]')][0],"
+                 "globalThis.place = head.dataset.i.slice(1).split('.'),"
+                 "globalThis.hit = [...document.querySelectorAll('.x-near > text')][0],"
+                 "hit.dispatchEvent(new PointerEvent('pointerenter')), ''"));
+    /* an edge is lit if and only if it begins or ends at the head */
+    assert_text("JSON.stringify([...document.querySelectorAll('.x-plot path[data-i]')].map(path =>"
+                "[path.style.opacity === '', ((cells, name) => cells[0] === name || "
+                "cells[1].startsWith(name + '.'))([...document.querySelector('[data-row=\"' + "
+                "path.dataset.i + '\"]').cells].map(cell => cell.textContent), "
+                "place[0] + '.' + place[1])]).filter(pair => pair[0] !== pair[1]))",
+                "[]");
+    assert_text("[...document.querySelectorAll('.x-plot path[data-i]')]"
+                ".some(path => path.style.opacity === '0.2')",
+                "true");
+    free(attn_browser_text(browser, "hit.dispatchEvent(new MouseEvent('click')), ''"));
+    attn_browser_wait(browser, HASH ".includes('h=' + place[0] + '.' + place[1])");
+    leave();
+}
+END_TEST
+
 START_TEST(readings_begin_at_the_answer_and_take_the_width)
 {
     enter();
@@ -850,6 +877,7 @@ ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            readings_have_their_tokens, pair_says_both_texts, a_pair_of_heads_opens_the_first,
            a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
            drawn_again_it_leaves_no_listener, an_edge_of_a_circuit_says_its_score_and_its_effect,
+           a_head_of_a_circuit_lights_its_edges_and_shows_its_row,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,

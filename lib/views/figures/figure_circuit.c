@@ -1,17 +1,20 @@
-/* figure_circuit.c - the edges of a circuit as a graph: layers upwards, heads across, MLPs in the
- * column behind them, and half a layer higher, as they read the heads. A curve leaves the top of
- * the part that writes and enters the foot of the part that reads: at the left of a head if its
- * query reads, in the middle its key, at the right its value, with that letter. Its width is the
- * share of the answer, the same in all figures, its color the sign, and large ones have their
- * number. An edge into a key head ends in all heads of the picture that share it. Thin edges are
- * drawn last. Layers and heads without an edge are left out. The title is the share of the answer
- * that the circuit keeps, if it was run, or the path with the largest product of scores. */
+/* figure_circuit.c - the edges of a circuit, to be read aloud: words are columns, layers are rows.
+ * A part stands above the word at which it works, with its own effect; a head says where it looks,
+ * in the hue of its kind. A curve leaves the top of the part that writes and enters the foot of the
+ * part that reads: at the left of a head if its query reads, in the middle its key, at the right
+ * its value, with that letter. Its width is the share of the answer, the same in all figures, its
+ * color the sign, and large ones have their number. An edge into a key head ends in all heads of
+ * the picture that share it. Thin edges are drawn last. The title is the share of the answer that
+ * the circuit keeps, if it was run. Tables without places, those of items, have one column. */
 #include "figures/figure_streams.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "figures/table_axis.h"
+#include "measures/head_kind.h"
 #include "tables/table_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,19 +22,27 @@
 #include <string.h>
 
 enum {
-    WIDEST = 9,  /* width of an edge that carries the whole answer */
-    COLUMN = 66, /* from one head to the next */
-    LAYER = 84,  /* from one layer to the next */
-    BOX = 18,    /* height of a part */
-    WIDTH = 48,  /* width of a part */
-    ENTRY = 14,  /* from the middle of a head to where keys and values come in */
+    WIDEST = 9,      /* width of an edge that carries the whole answer */
+    MOST_EDGES = 24, /* that are drawn, the largest */
+    MOST_COLUMNS = 5,
+    LEAST_SLOTS = 4, /* parts side by side for which there is room */
+    FAR = 40,        /* between rows */
+    NEAR = 24,       /* between the heads and the MLP of a layer */
+    GAP = 8,         /* between parts, and between columns */
+    PAD = 5,         /* in a part */
+    BAR = 4,         /* width of the hue of a head */
+    WORD = 8,        /* columns of a word in a head */
+    SWEEPS = 6,      /* of the search for places */
+    STEPS = 8,       /* places of a part in a column, less one */
+    SAMPLES = 20,    /* of an edge that may lie behind a part */
+    BEHIND = 40,     /* cost of such a sample */
+    OVERLAP = 1000,  /* and of two parts on each other */
     LEGEND = ATTN_STREAMS_LEGEND,
-    N_LEGEND = 5,    /* lines of the legend */
-    MOST_PATH = 400, /* edges of a circuit whose strongest path is searched */
-    NUMBER = 9,      /* distance of numbers, one above the other */
+    MARK = 64,
 };
 
 #define OPACITY 0.72       /* of the color of an edge on paper */
+#define BAND 0.18          /* of that of rules in a column */
 #define LEAST_NUMBER 0.095 /* of an edge that has one */
 #define STEEP 0.45         /* part of the way that a curve goes upwards first */
 
@@ -46,19 +57,48 @@ struct edge {
     size_t row; /* row of the table */
     struct part from, to;
     double score;
-    double x, y; /* of its number; 0: none */
+};
+
+/* A part that is drawn. */
+struct plate {
+    struct part of;
+    size_t row; /* of an edge that it writes; SIZE_MAX: no edge */
+    size_t column, line;
+    double x, y, width, height; /* x, y: its left upper corner */
+};
+
+/* A curve of an edge. */
+struct link {
+    const struct edge *edge;
+    const struct plate *from, *to; /* NULL: the input, the logits */
+    char letter;
+    double end; /* x where it ends at the logits */
+};
+
+/* A word, or no word if there are no places. */
+struct column {
+    int64_t position; /* -1: no place; INT64_MAX: several other words */
+    double weight;    /* of its parts */
+    size_t n_slot;
+    double x; /* left end */
 };
 
 struct circuit_layout {
     const struct attn_figure_content *given;
-    struct edge *edges; /* [n] owns; in ascending order of |score| */
-    size_t n;
-    int64_t *layers, *heads; /* [n_layer], [n_head] own; those that have an edge, ascending */
-    size_t n_layer, n_head;
-    size_t n_sharing; /* heads that share a key head */
-    bool has_mlp;
-    double left, bottom;
-    struct attn_buffer path; /* owns; the strongest path, "input -> 0.mlp -> logits"; or empty */
+    size_t own, position, token, type, looks_at, weight; /* columns of the table; or SIZE_MAX */
+    struct edge *edges;                                  /* [n] owns; the largest |score| first */
+    size_t n, n_drawn;
+    struct plate *plates; /* [n_plate] owns; in ascending order */
+    size_t n_plate, n_line;
+    struct link *links; /* [n_link] owns; the largest first */
+    size_t n_link;
+    struct column columns[MOST_COLUMNS]; /* in ascending order of positions */
+    size_t n_column, of_input;
+    size_t n_sharing;                      /* heads that share a key head */
+    double pitch;                          /* from one part to the next */
+    double left, right, top, bottom, line; /* line: height of a line of text */
+    struct attn_shape_box *numbers;        /* [n_number] owns */
+    size_t n_number;
 };
 
 /* --- Edges ------------------------------------------------------------------------------------ */
@@ -102,41 +142,54 @@ static bool read_part(const struct attn_cell *cell, struct part *part)
 static int by_size(const void *a, const void *b)
 {
     const struct edge *x = a, *y = b;
-    const int order = attn_compare_numbers(fabs(x->score), fabs(y->score));
+    const int order = attn_compare_numbers(fabs(y->score), fabs(x->score));
 
-    return order != 0 ? order : x->row > y->row ? -1 : x->row < y->row;
+    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Inserts NUMBER into the ascending NUMBERS [*n], which have room for it. */
-static void insert(int64_t *numbers, size_t *n, int64_t number)
+/* Whether PART is a plate of its own, unlike a key head that several heads share. */
+static bool is_plate(const struct circuit_layout *layout, const struct part *part)
 {
-    size_t at = 0;
+    return part->layer >= 0 && part->layer < INT64_MAX &&
+           (layout->n_sharing == 1 || (part->letter != 'k' && part->letter != 'v'));
+}
 
-    while (at < *n && numbers[at] < number)
-        at++;
-    if (at < *n && numbers[at] == number)
+static bool is_same(const struct part *a, const struct part *b)
+{
+    return a->layer == b->layer && a->head == b->head;
+}
+
+/* Adds the plate of PART, which writes the edge of ROW unless that is SIZE_MAX. */
+static void add_plate(struct circuit_layout *layout, const struct part *part, size_t row)
+{
+    struct plate *plate = layout->plates;
+
+    if (!is_plate(layout, part))
         return;
-    memmove(numbers + at + 1, numbers + at, (*n - at) * sizeof *numbers);
-    numbers[at] = number;
-    ++*n;
+    while (plate < layout->plates + layout->n_plate && !is_same(&plate->of, part))
+        plate++;
+    if (plate == layout->plates + layout->n_plate) {
+        *plate = (struct plate){.of = *part, .row = SIZE_MAX};
+        layout->n_plate++;
+    }
+    if (row < SIZE_MAX && plate->row == SIZE_MAX)
+        plate->row = row;
 }
 
-/* Whether PART is a box of its own, unlike a key head that several heads share. */
-static bool is_box(const struct circuit_layout *layout, const struct part *part)
+/* Orders plates from below, heads before the MLP of their layer. */
+static int by_height(const void *a, const void *b)
 {
-    return layout->n_sharing == 1 || (part->letter != 'k' && part->letter != 'v');
+    const struct part *x = &((const struct plate *)a)->of, *y = &((const struct plate *)b)->of;
+
+    return x->layer != y->layer             ? (x->layer > y->layer) - (x->layer < y->layer)
+           : (x->head < 0) != (y->head < 0) ? (x->head < 0) - (y->head < 0)
+                                            : (x->head > y->head) - (x->head < y->head);
 }
 
-/* Enters PART into the lists of layers and heads. The heads of a key head are those that have other
- * edges. */
-static void enter(struct circuit_layout *layout, const struct part *part)
+/* Whether A and B stand in one row of the picture. */
+static bool is_level(const struct plate *a, const struct plate *b)
 {
-    if (part->layer < 0 || part->layer == INT64_MAX)
-        return;
-    insert(layout->layers, &layout->n_layer, part->layer);
-    layout->has_mlp |= part->head < 0;
-    if (part->head >= 0 && is_box(layout, part))
-        insert(layout->heads, &layout->n_head, part->head);
+    return a->of.layer == b->of.layer && (a->of.head < 0) == (b->of.head < 0);
 }
 
 static enum attn_status read_edges(struct circuit_layout *layout, struct attn_error *err)
@@ -146,9 +199,13 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
     const size_t values = attn_table_view_find(table, layout->given->of->view.values);
 
     layout->n_sharing = layout->given->of->n_sharing > 0 ? layout->given->of->n_sharing : 1;
+    layout->own = attn_table_find(table, "own");
+    layout->position = attn_table_find_role(table, ATTN_ROLE_POSITION);
+    layout->token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
+    layout->type = attn_table_find(table, "type");
+    layout->looks_at = attn_table_find(table, "looks_at");
+    layout->weight = attn_table_find(table, "weight");
     ATTN_TRY(ATTN_ALLOC(layout->edges, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(layout->layers, 2 * n_row, err));
-    ATTN_TRY(ATTN_ALLOC(layout->heads, 2 * n_row, err));
     for (size_t row = 0; row < n_row; row++) {
         const struct attn_cell from = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
         const struct attn_cell to = attn_table_role_cell(table, row, ATTN_ROLE_READER);
@@ -156,346 +213,877 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
 
         edge->row = row;
         edge->score = (double)attn_table_number(table, row, values);
-        if (!isfinite(edge->score) || !read_part(&from, &edge->from) || !read_part(&to, &edge->to))
-            continue;
-        enter(layout, &edge->from);
-        enter(layout, &edge->to);
-        layout->n++;
+        layout->n +=
+            isfinite(edge->score) && read_part(&from, &edge->from) && read_part(&to, &edge->to);
     }
     if (layout->n > 0)
         qsort(layout->edges, layout->n, sizeof *layout->edges, by_size);
+    layout->n_drawn = layout->n < MOST_EDGES ? layout->n : MOST_EDGES;
+    ATTN_TRY(ATTN_ALLOC(layout->plates, 2 * layout->n_drawn, err));
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        add_plate(layout, &layout->edges[i].from, layout->edges[i].row);
+        add_plate(layout, &layout->edges[i].to, SIZE_MAX);
+    }
+    if (layout->n_plate > 0)
+        qsort(layout->plates, layout->n_plate, sizeof *layout->plates, by_height);
+    for (size_t i = 1; i < layout->n_plate; i++)
+        layout->plates[i].line =
+            layout->plates[i - 1].line + !is_level(&layout->plates[i], &layout->plates[i - 1]);
+    layout->n_line = layout->n_plate > 0 ? layout->plates[layout->n_plate - 1].line + 1 : 0;
+    return ATTN_OK;
+}
+
+/* Adds LINK from its writer to PLATE, or the logits. */
+static void add_link(struct circuit_layout *layout, struct link link, const struct plate *plate)
+{
+    link.to = plate;
+    layout->links[layout->n_link++] = link;
+}
+
+/* Finds the curves. An edge into a key head ends in all its heads that are drawn. */
+static enum attn_status find_links(struct circuit_layout *layout, struct attn_error *err)
+{
+    const struct plate *end = layout->plates + layout->n_plate;
+
+    ATTN_TRY(ATTN_ALLOC(layout->links, layout->n_drawn * layout->n_sharing, err));
+    ATTN_TRY(ATTN_ALLOC(layout->numbers, layout->n_drawn * layout->n_sharing, err));
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        const struct edge *edge = &layout->edges[i];
+        const struct part *to = &edge->to;
+        const int64_t share = is_plate(layout, to) ? 1 : (int64_t)layout->n_sharing;
+        struct link link = {.edge = edge, .letter = to->letter};
+
+        for (const struct plate *plate = layout->plates; plate < end; plate++)
+            if (is_same(&plate->of, &edge->from))
+                link.from = plate;
+        if (to->layer == INT64_MAX)
+            add_link(layout, link, NULL);
+        for (const struct plate *plate = layout->plates; plate < end; plate++)
+            if (plate->of.layer == to->layer && (plate->of.head < 0) == (to->head < 0) &&
+                (to->head < 0 || plate->of.head / share == to->head))
+                add_link(layout, link, plate);
+    }
+    return ATTN_OK;
+}
+
+/* --- Words ------------------------------------------------------------------------------------ */
+
+static struct attn_cell cell_of(const struct circuit_layout *layout, size_t row, size_t column)
+{
+    return attn_table_cell(layout->given->table, row, column);
+}
+
+/* Returns the position of the writer of ROW; -1: unknown. */
+static int64_t position_of(const struct circuit_layout *layout, size_t row)
+{
+    const struct attn_cell cell = cell_of(layout, row, layout->position);
+
+    return cell.type == ATTN_VALUE_INTEGER ? cell.integer : -1;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    return attn_compare_numbers(((const struct column *)b)->weight,
+                                ((const struct column *)a)->weight);
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct column *x = a, *y = b;
+
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+/* Adds WEIGHT to the column of POSITION among ALL [*n]. */
+static void weigh(struct column *all, size_t *n, int64_t position, double weight)
+{
+    size_t i = 0;
+
+    while (i < *n && all[i].position != position)
+        i++;
+    if (i == *n)
+        all[(*n)++] = (struct column){.position = position};
+    all[i].weight += weight;
+}
+
+/* Returns the column of POSITION: the last one if it is no column, that of other words if there
+ * are any. */
+static size_t column_of(const struct circuit_layout *layout, int64_t position)
+{
+    size_t i = 0;
+
+    while (i + 1 < layout->n_column && layout->columns[i].position != position)
+        i++;
+    return i;
+}
+
+/* Finds the columns, of the words whose parts carry most. */
+static enum attn_status find_columns(struct circuit_layout *layout, struct attn_error *err)
+{
+    struct column *all;
+    size_t n = 0, n_total = 0;
+
+    ATTN_TRY(ATTN_ALLOC(all, layout->n_drawn + 1, err));
+    for (size_t i = 0; i < layout->n_drawn; i++)
+        if (position_of(layout, layout->edges[i].row) >= 0)
+            weigh(all, &n, position_of(layout, layout->edges[i].row), fabs(layout->edges[i].score));
+    if (n == 0)
+        all[n++] = (struct column){.position = -1};
+    qsort(all, n, sizeof *all, by_weight);
+    if (n > MOST_COLUMNS)
+        all[MOST_COLUMNS - 1].position = INT64_MAX;
+    layout->n_column = n < MOST_COLUMNS ? n : MOST_COLUMNS;
+    qsort(all, layout->n_column, sizeof *all, by_position);
+    memcpy(layout->columns, all, layout->n_column * sizeof *all);
+    attn_free(all);
+    for (size_t i = 0; i < layout->n_drawn; i++)
+        if (layout->edges[i].from.layer < 0)
+            layout->of_input = column_of(layout, position_of(layout, layout->edges[i].row));
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        struct plate *plate = &layout->plates[i];
+        size_t n_beside = 1;
+
+        plate->column =
+            column_of(layout, plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1);
+        for (size_t k = 0; k < i; k++)
+            n_beside +=
+                layout->plates[k].line == plate->line && layout->plates[k].column == plate->column;
+        if (n_beside > layout->columns[plate->column].n_slot)
+            layout->columns[plate->column].n_slot = n_beside;
+    }
+    for (size_t i = 0; i < layout->n_column; i++) {
+        layout->columns[i].n_slot += layout->columns[i].n_slot == 0;
+        n_total += layout->columns[i].n_slot;
+    }
+    if (n_total < LEAST_SLOTS) /* room for edges beside the parts, at the answer */
+        layout->columns[layout->n_column - 1].n_slot += LEAST_SLOTS - n_total;
     return ATTN_OK;
 }
 
 /* --- Places ----------------------------------------------------------------------------------- */
 
-static size_t index_of(const int64_t *numbers, size_t n, int64_t number)
+static double middle_of(const struct circuit_layout *layout, size_t column)
 {
-    size_t at = 0;
+    const struct column *at = &layout->columns[column];
 
-    while (at < n && numbers[at] != number)
-        at++;
-    return at;
+    return at->x + ((double)at->n_slot * layout->pitch - GAP) / 2;
 }
 
-/* Returns the number of columns. */
-static size_t n_column(const struct circuit_layout *layout)
+/* Sets the ends of LINK: x, y of the writer, x, y of the reader. */
+static void find_ends(const struct circuit_layout *layout, const struct link *link, double ends[4])
 {
-    const size_t n = layout->n_head + layout->has_mlp;
+    const double port = link->letter == 'q' ? 0.2 : link->letter == 'v' ? 0.8 : 0.5;
 
-    return n > 0 ? n : 1;
+    ends[0] =
+        link->from ? link->from->x + link->from->width / 2 : middle_of(layout, layout->of_input);
+    ends[1] = link->from ? link->from->y : layout->bottom;
+    ends[2] = link->to ? link->to->x + port * link->to->width : link->end;
+    ends[3] = link->to ? link->to->y + link->to->height : layout->top;
 }
 
-/* Finds the middle of PART. */
-static void place(const struct circuit_layout *layout, const struct part *part, double at[2])
+/* Sets SPOT to the place of the curve between ENDS at T, 0 to 1. */
+static void find_spot(const double ends[4], double t, double spot[2])
 {
-    const double middle = layout->left + COLUMN * ((double)n_column(layout) - 1) / 2;
-    const size_t layer = index_of(layout->layers, layout->n_layer, part->layer);
-    const size_t column =
-        part->head < 0 ? layout->n_head : index_of(layout->heads, layout->n_head, part->head);
-    const bool is_end = part->layer < 0 || part->layer == INT64_MAX;
+    const double u = 1 - t, rise = STEEP * (ends[1] - ends[3]);
+    const double parts[] = {u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t};
 
-    at[0] = is_end ? middle : layout->left + COLUMN * (double)column;
-    at[1] = layout->bottom - LAYER * (part->layer < 0 ? 0
-                                      : part->layer == INT64_MAX
-                                          ? (double)layout->n_layer + 1
-                                          : (double)layer + (part->head < 0 ? 1.4 : 1));
+    spot[0] = (parts[0] + parts[1]) * ends[0] + (parts[2] + parts[3]) * ends[2];
+    spot[1] = parts[0] * ends[1] + parts[1] * (ends[1] - rise) + parts[2] * (ends[3] + rise) +
+              parts[3] * ends[3];
+}
+
+static bool is_over(const struct plate *plate, const double spot[2], double margin)
+{
+    return spot[0] > plate->x - margin && spot[0] < plate->x + plate->width + margin &&
+           spot[1] > plate->y - margin && spot[1] < plate->y + plate->height + margin;
+}
+
+/* Returns how bad the places are: the length of edges, and what they run behind. */
+static double find_cost(const struct circuit_layout *layout)
+{
+    const struct plate *plates = layout->plates;
+    double cost = 0, ends[4], spot[2];
+
+    for (const struct link *link = layout->links; link < layout->links + layout->n_link; link++) {
+        find_ends(layout, link, ends);
+        cost += fabs(ends[2] - ends[0]) * (0.3 + fabs(link->edge->score)) / 4;
+        for (int i = 1; i < SAMPLES; i++) {
+            find_spot(ends, (double)i / SAMPLES, spot);
+            for (size_t k = 0; k < layout->n_plate; k++)
+                if (&plates[k] != link->from && &plates[k] != link->to &&
+                    is_over(&plates[k], spot, 2))
+                    cost += BEHIND;
+        }
+    }
+    for (size_t i = 0; i < layout->n_plate; i++)
+        for (size_t k = 0; k < i; k++)
+            if (plates[k].line == plates[i].line && plates[k].column == plates[i].column &&
+                fabs(plates[k].x - plates[i].x) + 0.5 < layout->pitch)
+                cost += OVERLAP;
+    return cost;
+}
+
+/* Moves PLATE to step I of its column, or beyond these to the place of another plate, which it
+ * changes with; keeps what costs less than *COST. Returns whether it did. */
+static bool try_place(struct circuit_layout *layout, struct plate *plate, size_t i, double *cost)
+{
+    const struct column *column = &layout->columns[plate->column];
+    struct plate *other = i > STEPS ? &layout->plates[i - STEPS - 1] : NULL;
+    const double x = plate->x, inset = (layout->pitch - GAP - plate->width) / 2;
+    double found;
+
+    if (other && (other->column != plate->column || other->width != plate->width))
+        return false;
+    plate->x = other ? other->x
+                     : column->x + inset +
+                           layout->pitch * (double)(column->n_slot - 1) * (double)i / STEPS;
+    if (other)
+        other->x = x;
+    found = find_cost(layout);
+    if (found < *cost - 1e-6) {
+        *cost = found;
+        return true;
+    }
+    if (other)
+        other->x = plate->x;
+    plate->x = x;
+    return false;
+}
+
+/* Finds places by a local search, after each plate got a slot. */
+static void search_places(struct circuit_layout *layout)
+{
+    bool has_changed = true;
+    double cost;
+
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        struct plate *plate = &layout->plates[i];
+        const struct column *column = &layout->columns[plate->column];
+        size_t n_before = 0;
+
+        for (size_t k = 0; k < i; k++)
+            n_before +=
+                layout->plates[k].line == plate->line && layout->plates[k].column == plate->column;
+        plate->x =
+            column->x + (layout->pitch - GAP - plate->width) / 2 + layout->pitch * (double)n_before;
+    }
+    cost = find_cost(layout);
+    for (int sweep = 0; sweep < SWEEPS && has_changed; sweep++) {
+        has_changed = false;
+        for (size_t i = 0; i < layout->n_plate; i++)
+            for (size_t k = 0; k < STEPS + 1 + layout->n_plate; k++)
+                has_changed |= try_place(layout, &layout->plates[i], k, &cost);
+    }
+}
+
+static double width_of(const struct link *link)
+{
+    return fmax(0.7, WIDEST * fmin(1, fabs(link->edge->score)));
+}
+
+/* Lays the ends of edges at the logits side by side, in the order of their writers. */
+static void spread_ends(struct circuit_layout *layout)
+{
+    double x = middle_of(layout, layout->n_column - 1), total = 0, ends[4];
+
+    for (size_t i = 0; i < layout->n_link; i++)
+        total += layout->links[i].to ? 0 : width_of(&layout->links[i]) + 2;
+    for (size_t i = 0; i < layout->n_link; i++) {
+        struct link *link = &layout->links[i];
+        double before = 0;
+
+        if (link->to)
+            continue;
+        find_ends(layout, link, ends);
+        for (size_t k = 0; k < layout->n_link; k++) {
+            const struct link *other = &layout->links[k];
+            double at[4];
+
+            find_ends(layout, other, at);
+            if (!other->to && other != link && (at[0] < ends[0] || (at[0] == ends[0] && k < i)))
+                before += width_of(other) + 2;
+        }
+        link->end = x - total / 2 + before + (width_of(link) + 2) / 2;
+    }
+}
+
+/* --- Texts ------------------------------------------------------------------------------------ */
+
+/* Writes the token in CELL without the blanks around it, cut to WIDTH columns, to the scratch
+ * buffer. */
+static void append_word(struct attn_figure_pen *pen, const struct attn_cell *cell, size_t width)
+{
+    struct attn_buffer text = {0};
+
+    attn_escape_append(&text, cell->text, cell->size);
+    attn_text_append_label(&pen->scratch, text.data, text.size, width, ATTN_ELLIPSIS);
+    pen->scratch.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* Appends NUMBER with DIGITS decimals and a minus sign. */
+static void append_number(struct attn_buffer *text, double number, int digits)
+{
+    const char *sign = number < 0 && -number * pow(10, digits) >= 0.5 ? "\xe2\x88\x92" : "";
+
+    attn_buffer_append_format(text, "%s%.*f", sign, digits, fabs(number));
+}
+
+/* Writes the line of PLATE with number I to the scratch buffer: its name, its effect, and where a
+ * head looks. */
+static void write_line(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+                       const struct plate *plate, int i)
+{
+    const struct attn_cell own = cell_of(layout, plate->row, layout->own);
+    const struct attn_cell word = cell_of(layout, plate->row, layout->looks_at);
+    const struct attn_cell weight = cell_of(layout, plate->row, layout->weight);
+
+    pen->scratch.size = 0;
+    if (i == 0 && plate->of.head < 0)
+        attn_buffer_append_format(&pen->scratch, "MLP %lld", (long long)plate->of.layer);
+    else if (i == 0)
+        attn_buffer_append_format(&pen->scratch, "%lld.%lld", (long long)plate->of.layer,
+                                  (long long)plate->of.head);
+    if (i == 1 && plate->of.head >= 0 && own.type == ATTN_VALUE_REAL) {
+        append_number(&pen->scratch, 100 * own.real, 0);
+        attn_buffer_append_string(&pen->scratch, " %");
+    }
+    if (i != 2 || word.type != ATTN_VALUE_TEXT)
+        return;
+    attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92 ");
+    append_word(pen, &word, WORD);
+    attn_buffer_append_format(&pen->scratch, " %.0f %%", 100 * weight.real);
+}
+
+static double scratch_width(const struct attn_figure_pen *pen, double size)
+{
+    return attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) * size;
+}
+
+/* Returns the size of the smaller letters. */
+static double small_of(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed ? attn_figure_least_letters(pen) : pen->letters.tick;
+}
+
+/* Sets the sizes of plates: all heads are as wide as the widest. */
+static void size_plates(struct attn_figure_pen *pen, struct circuit_layout *layout)
+{
+    const double small = small_of(pen), name = pen->letters.label * 0.9;
+    double heads = 0, mlps = 0;
+
+    layout->line = small + 4;
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        const struct plate *plate = &layout->plates[i];
+        double first, width;
+
+        write_line(pen, layout, plate, 0);
+        first = scratch_width(pen, name);
+        if (plate->of.head < 0) {
+            mlps = fmax(mlps, scratch_width(pen, small) + 4 * PAD);
+            continue;
+        }
+        write_line(pen, layout, plate, 1);
+        first += scratch_width(pen, small) + PAD;
+        write_line(pen, layout, plate, 2);
+        width = fmax(first, scratch_width(pen, small));
+        heads = fmax(heads, ceil(BAR + 2 * PAD + width));
+    }
+    heads = fmax(heads, ceil(mlps));
+    layout->pitch = heads + GAP;
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        struct plate *plate = &layout->plates[i];
+        const bool is_high = plate->of.head >= 0 && layout->looks_at < SIZE_MAX;
+
+        plate->width = plate->of.head < 0 ? ceil(mlps) : heads;
+        plate->height = ceil(is_high ? name + layout->line + 2 * PAD : small + 2 * PAD);
+    }
+}
+
+/* --- The layout ------------------------------------------------------------------------------- */
+
+/* Places columns and rows. */
+static void place(struct attn_figure_pen *pen, struct circuit_layout *layout)
+{
+    double x = layout->left, y;
+    const struct plate *plates = layout->plates;
+
+    for (size_t i = 0; i < layout->n_column; i++) {
+        layout->columns[i].x = x + GAP / 2.0;
+        x += layout->pitch * (double)layout->columns[i].n_slot + GAP;
+    }
+    layout->right = x - GAP / 2.0;
+    y = ceil(attn_figure_add_heading(pen, fmax(layout->right, 380))) + layout->line + 2 * PAD + 2;
+    layout->top = y;
+    y += FAR;
+    for (size_t i = layout->n_plate; i-- > 0;) {
+        layout->plates[i].y = y;
+        if (i > 0 && plates[i - 1].line != plates[i].line)
+            y += plates[i].height + (plates[i - 1].of.layer == plates[i].of.layer ? NEAR : FAR);
+    }
+    layout->bottom = ceil(y + (layout->n_plate > 0 ? plates[0].height : 0) + FAR);
 }
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Writes the number of EDGE in the middle of its curve, or below, where it hides no other. */
-static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layout,
-                       struct edge *edge, double x, double y)
+/* Adds the scratch buffer. */
+static void add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
 {
-    struct attn_shape_text text = {
-        .x = x, .size = pen->letters.tick, .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
-    char number[ATTN_FIXED_TEXT_SIZE];
-    const size_t n = attn_float_text_fixed((float)edge->score, 2, number);
-    const double width = attn_figure_string_width(pen, number, n) * text.size;
+    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
+}
 
-    for (int i = 0; i < 2; i++) {
-        bool is_free = true;
+static uint32_t ground_of(const struct attn_figure_pen *pen)
+{
+    return attn_rgb_number(attn_rgb_mix(pen->rule, BAND, pen->options->theme));
+}
 
-        for (size_t k = 0; k < layout->n; k++)
-            is_free &= layout->edges[k].x == 0 || fabs(layout->edges[k].x - x) >= width ||
-                       fabs(layout->edges[k].y - y) >= text.size;
-        if (!is_free) {
-            y += NUMBER;
-            continue;
-        }
-        edge->x = x;
-        edge->y = y;
+static uint32_t color_of(const struct attn_figure_pen *pen, double score)
+{
+    return attn_rgb_number(
+        attn_rgb_mix(attn_streams_color(pen, score), OPACITY, pen->options->theme));
+}
+
+/* Returns the fact NAME about the table; missing if it was not run. */
+static struct attn_cell fact_of(const struct circuit_layout *layout, const char *name)
+{
+    const struct attn_table *about = attn_table_about(layout->given->table);
+
+    return about ? attn_table_cell(about, 0, attn_table_find(about, name)) : attn_cell_missing();
+}
+
+/* Adds the columns: a pale ground, and the word below; below the changed word what stands there in
+ * the other text. */
+static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+{
+    const double top = layout->top + FAR / 2.0;
+    const struct attn_cell other = fact_of(layout, "instead");
+    struct attn_shape_text text = {.size = pen->letters.label,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .is_bold = true,
+                                   .y = layout->bottom + pen->letters.label + 3};
+
+    for (size_t i = 0; i < layout->n_column; i++) {
+        const struct column *column = &layout->columns[i];
+        const double width = (double)column->n_slot * layout->pitch;
+        size_t row = 0;
+
         attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){x - width / 2, y - text.size / 2, width,
-                                                    text.size, pen->shapes->paper});
-        text.y = y + 0.35 * text.size;
-        attn_shapes_add_text(pen->shapes, &text, number, n);
-        return;
+                            (struct attn_shape_box){column->x - GAP / 2.0, top, width,
+                                                    layout->bottom - top, ground_of(pen)});
+        text.x = middle_of(layout, i);
+        text.color = i == layout->of_input ? attn_streams_color(pen, 1) : pen->ink;
+        pen->scratch.size = 0;
+        if (column->position == INT64_MAX)
+            attn_buffer_append_string(&pen->scratch, "other words");
+        while (row < attn_table_n_row(layout->given->table) &&
+               position_of(layout, row) != column->position)
+            row++;
+        const struct attn_cell word = cell_of(layout, row, layout->token);
+
+        if (word.type == ATTN_VALUE_TEXT)
+            append_word(pen, &word, 2 * WORD);
+        add_scratch(pen, text);
+        if (i != layout->of_input || other.type != ATTN_VALUE_TEXT)
+            continue;
+        pen->scratch.size = 0;
+        attn_buffer_append_string(&pen->scratch, "instead of ");
+        append_word(pen, &other, 2 * WORD);
+        add_scratch(pen, (struct attn_shape_text){.x = text.x,
+                                                  .y = text.y + layout->line,
+                                                  .size = small_of(pen),
+                                                  .color = attn_streams_color(pen, -1),
+                                                  .anchor = ATTN_ANCHOR_MIDDLE});
     }
 }
 
-/* Whether no larger edge enters where EDGE enters TO: the letter is drawn once. */
-static bool is_first(const struct circuit_layout *layout, const struct edge *edge,
-                     const struct part *to)
+/* Adds the numbers of layers. */
+static void add_layers(struct attn_figure_pen *pen, const struct circuit_layout *layout)
 {
-    for (const struct edge *other = edge + 1; other < layout->edges + layout->n; other++)
-        if (other->to.layer == edge->to.layer && other->to.head == edge->to.head &&
-            other->to.letter == to->letter)
+    struct attn_shape_text text = {.x = layout->left - 4,
+                                   .size = pen->letters.tick,
+                                   .color = pen->faint,
+                                   .anchor = ATTN_ANCHOR_END};
+
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        const struct plate *plate = &layout->plates[i];
+
+        text.y = plate->y + plate->height / 2 + 0.35 * text.size;
+        if (i == 0 || plate[-1].of.layer != plate->of.layer)
+            attn_shapes_add_number(pen->shapes, &text, (size_t)plate->of.layer);
+    }
+    attn_figure_add_axis_name(pen, 0, (layout->bottom + layout->top) / 2, "layer");
+}
+
+/* Sets the mark of a head: its layer, head, position and key head, "h17.4.9.1". */
+static void set_mark(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+                     const struct plate *plate)
+{
+    char mark[MARK];
+
+    snprintf(mark, sizeof mark, "h%lld.%lld.%lld.%lld", (long long)plate->of.layer,
+             (long long)plate->of.head,
+             (long long)(plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1),
+             (long long)(plate->of.head / (int64_t)layout->n_sharing));
+    attn_shapes_set_mark(pen->shapes, plate->of.head < 0 ? "" : mark);
+}
+
+static void add_plate_shapes(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+                             const struct plate *plate)
+{
+    const bool is_head = plate->of.head >= 0;
+    const struct attn_cell type = cell_of(layout, plate->row, layout->type);
+    const struct attn_head_kind *kind =
+        type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
+    const double x = plate->x, y = plate->y, right = x + plate->width, small = small_of(pen);
+    const double name = is_head ? 0.9 * pen->letters.label : small;
+    struct attn_shape_text text = {.x = is_head ? x + BAR + PAD : x + plate->width / 2,
+                                   .y = y + PAD + 0.82 * name,
+                                   .size = name,
+                                   .color = pen->ink,
+                                   .anchor = is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
+                                   .is_bold = is_head};
+
+    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, plate->width, plate->height,
+                                                             pen->shapes->paper});
+    if (kind)
+        attn_shapes_add_box(
+            pen->shapes, (struct attn_shape_box){
+                             x, y, BAR, plate->height,
+                             attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme))});
+    attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
+    set_mark(pen, layout, plate);
+    write_line(pen, layout, plate, 0);
+    add_scratch(pen, text);
+    write_line(pen, layout, plate, 2);
+    text.y += layout->line + 1;
+    text.size = small;
+    text.is_bold = false;
+    add_scratch(pen, text);
+    write_line(pen, layout, plate, 1);
+    text.y -= layout->line + 1;
+    text.x = right - PAD;
+    text.color = pen->faint;
+    text.anchor = ATTN_ANCHOR_END;
+    add_scratch(pen, text);
+    attn_shapes_set_mark(pen->shapes, "");
+}
+
+/* Whether no larger edge enters where LINK ends: the letter is drawn once. */
+static bool is_first(const struct circuit_layout *layout, const struct link *link)
+{
+    for (const struct link *other = layout->links; other < link; other++)
+        if (other->to == link->to && other->letter == link->letter)
             return false;
     return true;
 }
 
-/* Adds the curve of EDGE to the reader TO, and the letter of what reads; or if IS_NUMBER its
- * number. */
-static void add_edge(struct attn_figure_pen *pen, struct circuit_layout *layout, struct edge *edge,
-                     const struct part *to, bool is_number)
+/* Adds the curve of LINK, and the letter of what reads. */
+static void add_link_shapes(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+                            const struct link *link)
 {
-    const int side = to->letter == 'q' ? -1 : to->letter == 'v' ? 1 : 0;
-    struct attn_shape_text letter = {.size = pen->letters.tick, .color = pen->faint};
-    struct attn_shape_curve curve = {
-        .width = fmax(0.7, WIDEST * fmin(1, fabs(edge->score))),
-        .color = attn_rgb_number(
-            attn_rgb_mix(attn_streams_color(pen, edge->score), OPACITY, pen->options->theme))};
-    double a[2], b[2];
-    char mark[ATTN_STREAMS_MARK];
+    struct attn_shape_text letter = {.size = small_of(pen), .color = pen->faint};
+    double ends[4], rise;
+    char mark[MARK];
 
-    place(layout, &edge->from, a);
-    place(layout, to, b);
-    curve.x = curve.control_x = a[0];
-    curve.y = a[1] - BOX / 2.0;
-    curve.x2 = curve.control_x2 = b[0] + side * ENTRY;
-    curve.y2 = b[1] + BOX / 2.0;
-    curve.control_y = curve.y - STEEP * (curve.y - curve.y2);
-    curve.control_y2 = curve.y2 + STEEP * (curve.y - curve.y2);
-    if (is_number && fabs(edge->score) >= LEAST_NUMBER)
-        add_number(pen, layout, edge, (curve.x + curve.x2) / 2, (curve.y + curve.y2) / 2);
-    if (is_number)
-        return;
-    snprintf(mark, sizeof mark, "%zu", edge->row);
+    find_ends(layout, link, ends);
+    rise = STEEP * (ends[1] - ends[3]);
+    snprintf(mark, sizeof mark, "%zu", link->edge->row);
     attn_shapes_set_mark(pen->shapes, mark);
-    attn_shapes_add_curve(pen->shapes, curve);
+    attn_shapes_add_curve(
+        pen->shapes, (struct attn_shape_curve){ends[0], ends[1], ends[0], ends[1] - rise, ends[2],
+                                               ends[3] + rise, ends[2], ends[3], width_of(link),
+                                               color_of(pen, link->edge->score)});
     attn_shapes_set_mark(pen->shapes, "");
-    letter.x = curve.x2 + curve.width / 2 + 2;
-    letter.y = curve.y2 + letter.size;
-    if (to->letter != '\0' && is_first(layout, edge, to))
-        attn_shapes_add_text(pen->shapes, &letter, &to->letter, 1);
+    letter.x = ends[2] + width_of(link) / 2 + 2;
+    letter.y = ends[3] + letter.size;
+    if (link->letter != '\0' && is_first(layout, link))
+        attn_shapes_add_text(pen->shapes, &letter, &link->letter, 1);
 }
 
-/* Whether a head has a box: it writes, or its query reads. */
-static bool is_drawn(const struct circuit_layout *layout, int64_t layer, int64_t head)
+/* Whether BOX hides no part and no other number. */
+static bool is_free(const struct circuit_layout *layout, const struct attn_shape_box *box)
 {
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct part *from = &layout->edges[i].from, *to = &layout->edges[i].to;
+    for (size_t i = 0; i < layout->n_plate + layout->n_number; i++) {
+        const struct plate *plate = &layout->plates[i];
+        const struct attn_shape_box other =
+            i < layout->n_plate
+                ? (struct attn_shape_box){plate->x, plate->y, plate->width, plate->height, 0}
+                : layout->numbers[i - layout->n_plate];
 
-        if ((from->layer == layer && from->head == head) ||
-            (is_box(layout, to) && to->layer == layer && to->head == head))
-            return true;
+        if (box->x < other.x + other.width && other.x < box->x + box->width &&
+            box->y < other.y + other.height && other.y < box->y + box->height)
+            return false;
     }
-    return false;
+    return box->y > layout->top;
 }
 
-/* Adds the curves of all edges, or if ARE_NUMBERS their numbers, the largest first: thin curves are
- * not hidden. */
-static void add_edges(struct attn_figure_pen *pen, struct circuit_layout *layout, bool are_numbers)
+/* Writes the number of LINK on its curve, where it hides nothing; else it has none. */
+static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                       const struct link *link)
 {
-    for (size_t i = 0; i < layout->n; i++) {
-        struct edge *edge = &layout->edges[layout->n - 1 - i];
-        const bool is_shared = !is_box(layout, &edge->to);
-        struct part to = edge->to;
+    static const double spots[] = {0.5, 0.4, 0.6, 0.3, 0.7};
+    struct attn_shape_text text = {
+        .size = small_of(pen), .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_box box = {.height = text.size + 1, .color = ground_of(pen)};
+    double ends[4], spot[2];
+    char *zero;
 
-        if (!is_shared)
-            add_edge(pen, layout, edge, &to, are_numbers);
-        for (size_t k = 0; is_shared && k < layout->n_sharing; k++) {
-            to.head = edge->to.head * (int64_t)layout->n_sharing + (int64_t)k;
-            if (is_drawn(layout, to.layer, to.head))
-                add_edge(pen, layout, edge, &to, are_numbers);
+    if (fabs(link->edge->score) < LEAST_NUMBER)
+        return;
+    find_ends(layout, link, ends);
+    pen->scratch.size = 0;
+    append_number(&pen->scratch, link->edge->score, 2);
+    zero = pen->scratch.has_failed ? NULL : strstr(attn_buffer_string(&pen->scratch), "0.");
+    if (zero && fabs(link->edge->score) < 0.995) { /* .32 */
+        memmove(zero, zero + 1, strlen(zero));
+        pen->scratch.size--;
+    }
+    box.width = scratch_width(pen, text.size) + 2;
+    for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
+        find_spot(ends, spots[i], spot);
+        box.x = spot[0] - box.width / 2;
+        box.y = spot[1] - box.height / 2;
+        if (!is_free(layout, &box))
+            continue;
+        layout->numbers[layout->n_number++] = box;
+        attn_shapes_add_box(pen->shapes, box);
+        text.x = spot[0];
+        text.y = spot[1] + 0.35 * text.size;
+        add_scratch(pen, text);
+        return;
+    }
+}
+
+/* Adds the box of the answer, with the metric of both texts. */
+static void add_answer(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+{
+    const struct attn_table_picture *of = layout->given->of;
+    const struct attn_cell clean = fact_of(layout, "clean"), other = fact_of(layout, "corrupted");
+    const double size = 0.9 * pen->letters.label, x = middle_of(layout, layout->n_column - 1);
+    const double height = layout->line + 2 * PAD;
+    const struct attn_cell words[] = {attn_cell_string(of->target), attn_cell_string(of->foil)};
+    double half;
+
+    pen->scratch.size = 0;
+    if (of->target && of->foil) {
+        append_word(pen, &words[0], 2 * WORD);
+        attn_buffer_append_string(&pen->scratch, " \xe2\x88\x92 ");
+        append_word(pen, &words[1], 2 * WORD);
+    } else {
+        attn_buffer_append_string(&pen->scratch, of->answer[0] ? of->answer : "logits");
+    }
+    if (clean.type == ATTN_VALUE_REAL && other.type == ATTN_VALUE_REAL) {
+        attn_buffer_append_string(&pen->scratch, "  ");
+        append_number(&pen->scratch, other.real, 1);
+        attn_buffer_append_string(&pen->scratch, " \xe2\x86\x92 ");
+        append_number(&pen->scratch, clean.real, 1);
+    }
+    half = scratch_width(pen, size) / 2 * 1.05 + 2 * PAD;
+    const double middle = fmin(x, pen->shapes->width - half - 2);
+
+    attn_figure_add_outline(
+        pen, (double[]){middle - half, layout->top - height, middle + half, layout->top}, 1.4,
+        pen->ink);
+    add_scratch(pen, (struct attn_shape_text){.x = middle,
+                                              .y = layout->top - height / 2 + 0.35 * size,
+                                              .size = size,
+                                              .color = pen->ink,
+                                              .anchor = ATTN_ANCHOR_MIDDLE,
+                                              .is_bold = true});
+}
+
+/* Adds the scratch buffer as a line of the legend, cut to the width; Y is its baseline. */
+static void add_line(struct attn_figure_pen *pen, double y)
+{
+    const struct attn_shape_text at = {
+        .x = ATTN_FIGURE_PAD, .y = y, .size = small_of(pen), .color = pen->faint};
+    const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
+    size_t n = pen->scratch.size;
+
+    while (n > 0 && attn_figure_string_width(pen, pen->scratch.data, n) * at.size > room)
+        for (n--; n > 0 && ((unsigned char)pen->scratch.data[n] & 0xc0) == 0x80;)
+            n--;
+    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, n);
+}
+
+/* Writes the first path of the facts, with the names of the picture. */
+static void write_path(struct attn_figure_pen *pen, const struct attn_cell *paths)
+{
+    const char *at = paths->text, *end = memchr(at, '\n', paths->size);
+
+    end = end ? end : at + paths->size;
+    attn_buffer_append_string(&pen->scratch, "strongest path: ");
+    while (at < end) {
+        const size_t n = (size_t)(end - at), n_digit = strspn(at, "0123456789");
+
+        if (n > 1 && memcmp(at, "->", 2) == 0) {
+            attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92");
+            at += 2;
+        } else if (n_digit > 0 && n > n_digit + 4 && memcmp(at + n_digit, ".mlp", 4) == 0) {
+            attn_buffer_append_format(&pen->scratch, "MLP %.*s", (int)n_digit, at);
+            at += n_digit + 4;
+        } else {
+            attn_buffer_append(&pen->scratch, at, n_digit > 0 ? n_digit : 1);
+            at += n_digit > 0 ? n_digit : 1;
         }
     }
 }
 
-/* --- The strongest path ----------------------------------------------------------------------- */
-
-/* Whether the reader of EDGE is the part that NEXT writes from. */
-static bool leads_to(const struct circuit_layout *layout, const struct edge *edge,
-                     const struct part *next)
+static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
 {
-    const int64_t share = is_box(layout, &edge->to) ? 1 : (int64_t)layout->n_sharing;
-
-    return edge->to.layer == next->layer &&
-           (edge->to.head < 0 ? next->head < 0
-                              : next->head >= 0 && next->head / share == edge->to.head);
-}
-
-/* Appends the name of PART to TEXT. */
-static void append_part(struct attn_buffer *text, const struct part *part)
-{
-    if (part->head < 0)
-        attn_buffer_append_format(text, " \xe2\x86\x92 MLP %lld", (long long)part->layer);
-    else
-        attn_buffer_append_format(text, " \xe2\x86\x92 %lld.%lld", (long long)part->layer,
-                                  (long long)part->head);
-}
-
-/* Appends to TEXT the path from the input to the logits with the largest product of scores. BEST
- * [n] and NEXT [n] are scratch: the product from each edge on, and the edge after it. */
-static void find_path(const struct circuit_layout *layout, double *best, size_t *next,
-                      struct attn_buffer *text)
-{
-    size_t first = layout->n;
-
-    for (size_t i = 0; i < layout->n; i++)
-        best[i] = layout->edges[i].to.layer == INT64_MAX ? fabs(layout->edges[i].score) : 0;
-    for (bool has_changed = true; has_changed;) {
-        has_changed = false;
-        for (size_t i = 0; i < layout->n; i++)
-            for (size_t k = 0; k < layout->n; k++)
-                if (leads_to(layout, &layout->edges[i], &layout->edges[k].from) &&
-                    fabs(layout->edges[i].score) * best[k] > best[i]) {
-                    best[i] = fabs(layout->edges[i].score) * best[k];
-                    next[i] = k;
-                    has_changed = true;
-                }
-    }
-    for (size_t i = 0; i < layout->n; i++)
-        if (layout->edges[i].from.layer < 0 && best[i] > 0 &&
-            (first == layout->n || best[i] > best[first]))
-            first = i;
-    if (first == layout->n)
-        return;
-    attn_buffer_append_string(text, "input");
-    for (size_t i = first; layout->edges[i].to.layer != INT64_MAX; i = next[i])
-        append_part(text, &layout->edges[next[i]].from);
-    attn_buffer_append_string(text, " \xe2\x86\x92 logits");
-}
-
-/* Says which share of the answer the circuit keeps. Returns false if it did not run. */
-static bool find_share(struct attn_figure_pen *pen, const struct circuit_layout *layout)
-{
-    const struct attn_table *about = attn_table_about(layout->given->table);
-    const size_t share = about ? attn_table_find(about, "faithfulness") : SIZE_MAX;
-
-    if (share == SIZE_MAX || layout->n == 0)
-        return false;
-    attn_buffer_append_format(&pen->finding, "%zu edges carry %.0f %% of the answer", layout->n,
-                              100 * attn_table_cell(about, 0, share).real);
-    return true;
-}
-
-static enum attn_status find_finding(struct attn_figure_pen *pen, struct circuit_layout *layout,
-                                     struct attn_error *err)
-{
-    double *best;
-    size_t *next;
-    enum attn_status status;
-
-    pen->finding.size = 0;
-    if (layout->n == 0 || layout->n > MOST_PATH)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(best, layout->n, err));
-    status = ATTN_ALLOC(next, layout->n, err);
-    if (status == ATTN_OK)
-        find_path(layout, best, next, &layout->path);
-    attn_free(best);
-    attn_free(next);
-    ATTN_TRY(status);
-    ATTN_TRY(attn_buffer_check(&layout->path, err));
-    if (!find_share(pen, layout) && layout->path.size > 0)
-        attn_buffer_append_format(&pen->finding, "Strongest path: %s",
-                                  attn_buffer_string(&layout->path));
-    return ATTN_OK;
-}
-
-/* --- Parts ------------------------------------------------------------------------------------ */
-
-/* Adds the box of PART, whose NAME is that of a reader with its letter, or of a writer. */
-static void add_part(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                     const struct part *part, const struct attn_cell *name)
-{
-    double at[2];
-
-    place(layout, part, at);
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){at[0] - WIDTH / 2.0, at[1] - BOX / 2.0,
-                                                             WIDTH, BOX, pen->shapes->paper});
-    attn_figure_add_outline(
-        pen,
-        (double[]){at[0] - WIDTH / 2.0, at[1] - BOX / 2.0, at[0] + WIDTH / 2.0, at[1] + BOX / 2.0},
-        1, pen->frame);
-    attn_shapes_add_text(pen->shapes,
-                         &(struct attn_shape_text){.x = at[0],
-                                                   .y = at[1] + 0.35 * pen->letters.tick,
-                                                   .size = pen->letters.tick,
-                                                   .color = pen->ink,
-                                                   .anchor = ATTN_ANCHOR_MIDDLE},
-                         name->text, name->size - (part->letter == '\0' ? 0 : 2));
-}
-
-/* Whether A, which may be no box, has the box of B. */
-static bool is_same(const struct circuit_layout *layout, const struct part *a, const struct part *b)
-{
-    return is_box(layout, a) && a->layer == b->layer && a->head == b->head;
-}
-
-/* Adds the box of an end of edge number I, PART, unless an edge before it has it. */
-static void add_end(struct attn_figure_pen *pen, const struct circuit_layout *layout, size_t i,
-                    const struct part *part)
-{
-    const bool is_to = part == &layout->edges[i].to;
-    const struct attn_cell name = attn_table_role_cell(layout->given->table, layout->edges[i].row,
-                                                       is_to ? ATTN_ROLE_READER : ATTN_ROLE_WRITER);
-    size_t before = 0;
-
-    while (before < i && !is_same(layout, &layout->edges[before].from, part) &&
-           !is_same(layout, &layout->edges[before].to, part))
-        before++;
-    if (before == i && is_box(layout, part))
-        add_part(pen, layout, part, &name);
-}
-
-static void add_legend(struct attn_figure_pen *pen, struct circuit_layout *layout, double y)
-{
-    const struct attn_table *about = attn_table_about(layout->given->table);
-    const size_t random = about ? attn_table_find(about, "random") : SIZE_MAX;
-    char line[64] = "no random circuit was run beside this one";
-    static const char what[] = "q, k, v: what the edge changes; full width: the whole answer";
+    const struct attn_cell random = fact_of(layout, "random"), paths = fact_of(layout, "paths");
     double x = ATTN_FIGURE_PAD;
 
-    x = attn_streams_add_sample(pen, x, y, "above 0", attn_streams_color(pen, 1), OPACITY);
-    attn_streams_add_sample(pen, x, y, "below 0", attn_streams_color(pen, -1), OPACITY);
-    if (random < SIZE_MAX)
-        snprintf(line, sizeof line, "%zu random edges: %.0f %% of the answer", layout->n,
-                 fabs(100 * attn_table_cell(about, 0, random).real));
-    attn_streams_add_line(pen, y += LEGEND, "", what);
-    attn_streams_add_line(pen, y += LEGEND, "", line);
-    if (random == SIZE_MAX || layout->path.size == 0)
-        return; /* the title is the path */
+    x = attn_streams_add_sample(pen, x, y, "for", attn_streams_color(pen, 1), OPACITY);
+    x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
+    attn_shapes_add_string(
+        pen->shapes,
+        &(struct attn_shape_text){
+            .x = x, .y = y + 0.35 * pen->letters.tick, .size = small_of(pen), .color = pen->faint},
+        "full width: the whole answer");
+    y += layout->line + 5;
     pen->scratch.size = 0;
-    attn_buffer_append_format(&pen->scratch, "strongest path: %s",
-                              attn_buffer_string(&layout->path));
-    attn_streams_add_line(pen, y + LEGEND, "", attn_buffer_string(&pen->scratch));
+    attn_buffer_append_string(
+        &pen->scratch, layout->own < SIZE_MAX
+                           ? "%: own effect; \xe2\x86\x92: where it looks; q k v: what an edge "
+                             "changes"
+                           : "q k v: what an edge changes");
+    add_line(pen, y);
+    pen->scratch.size = 0;
+    if (random.type == ATTN_VALUE_REAL)
+        attn_buffer_append_format(&pen->scratch, "%zu random edges: %.0f %%", layout->n,
+                                  fabs(100 * random.real));
+    if (layout->n > layout->n_drawn)
+        attn_buffer_append_format(&pen->scratch, "%s%zu thinner edges: at most %.0f %% each",
+                                  pen->scratch.size > 0 ? "; " : "", layout->n - layout->n_drawn,
+                                  100 * fabs(layout->edges[layout->n_drawn].score));
+    add_line(pen, y += layout->line);
+    pen->scratch.size = 0;
+    if (paths.type == ATTN_VALUE_TEXT)
+        write_path(pen, &paths);
+    add_line(pen, y + layout->line);
+}
+
+/* Finds the part FROM to TO of TEXT [n] in which OTHER [n_other] differs, whole words. */
+static void find_change(const char *text, size_t n, const char *other, size_t n_other,
+                        size_t change[2])
+{
+    size_t from = 0, end = 0;
+
+    while (from < n && from < n_other && text[from] == other[from])
+        from++;
+    while (end < n - from && end < n_other - from && text[n - 1 - end] == other[n_other - 1 - end])
+        end++;
+    while (from > 0 && text[from - 1] != ' ')
+        from--;
+    while (end > 0 && text[n - end] != ' ')
+        end--;
+    change[0] = from;
+    change[1] = n - end;
+}
+
+/* Whether TEXT [n] has letters that run from right to left, whose words are not drawn one by one.
+ */
+static bool runs_leftwards(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] >= 0xd6 && (unsigned char)text[i] <= 0xdf)
+            return true;
+    return false;
+}
+
+/* Adds the clean text below the words, the change in color, in one line; texts that are too long
+ * lose their begin. */
+static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
+{
+    const struct attn_figure_text *texts = layout->given->of->texts;
+    struct attn_shape_text at = {
+        .x = ATTN_FIGURE_PAD, .y = y, .size = small_of(pen), .color = pen->faint};
+    const double room = (pen->shapes->width - 2 * ATTN_FIGURE_PAD) / at.size;
+    size_t change[2], begin = 0;
+
+    if (!texts[0].text || !texts[1].text || texts[0].n == 0)
+        return;
+    find_change(texts[0].text, texts[0].n, texts[1].text, texts[1].n, change);
+    pen->scratch.size = 0;
+    attn_escape_append(&pen->scratch, texts[0].text, texts[0].n);
+    if (pen->scratch.size != texts[0].n || runs_leftwards(texts[0].text, texts[0].n))
+        change[0] = change[1] = pen->scratch.size;
+    while (begin < pen->scratch.size &&
+           attn_figure_string_width(pen, pen->scratch.data + begin, pen->scratch.size - begin) >
+               room - (begin > 0 ? 1 : 0)) {
+        const char *blank = memchr(pen->scratch.data + begin, ' ', pen->scratch.size - begin);
+
+        begin = blank ? (size_t)(blank - pen->scratch.data) + 1 : pen->scratch.size;
+    }
+    at.x += attn_figure_string_width(pen, pen->scratch.data + begin,
+                                     (change[0] < begin ? begin : change[0]) - begin) *
+                at.size +
+            (begin > 0 ? at.size : 0);
+    for (int i = 0; i < 3; i++) { /* what stands before the change ends at it, in any font */
+        const size_t ends[] = {begin, change[0], change[1], pen->scratch.size};
+        const size_t from = ends[i] < begin ? begin : ends[i], to = ends[i + 1];
+
+        at.is_bold = i == 1;
+        at.color = i == 1 ? attn_streams_color(pen, 1) : pen->faint;
+        at.anchor = i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START;
+        if (to > from)
+            attn_shapes_add_text(pen->shapes, &at, pen->scratch.data + from, to - from);
+        if (i == 1 && to > from)
+            at.x += attn_figure_string_width(pen, pen->scratch.data + from, to - from) * at.size *
+                    (pen->is_printed ? 1.08 : 1);
+    }
+    if (begin > 0)
+        attn_shapes_add_string(
+            pen->shapes,
+            &(struct attn_shape_text){
+                .x = ATTN_FIGURE_PAD, .y = y, .size = at.size, .color = pen->faint},
+            ATTN_ELLIPSIS);
+}
+
+/* Says which share of the answer the circuit keeps, if it was run. */
+static void find_finding(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+{
+    const struct attn_cell share = fact_of(layout, "faithfulness");
+
+    pen->finding.size = 0;
+    if (share.type == ATTN_VALUE_REAL && layout->n > 0)
+        attn_buffer_append_format(&pen->finding, "%zu edges carry %.0f %% of the answer", layout->n,
+                                  100 * share.real);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout *layout,
                              struct attn_error *err)
 {
-    double top, right;
+    double below;
 
     ATTN_TRY(read_edges(layout, err));
-    ATTN_TRY(find_finding(pen, layout, err));
-    layout->left = ATTN_FIGURE_PAD + WIDTH / 2.0 + ENTRY;
-    right = fmax(layout->left + COLUMN * ((double)n_column(layout) - 1) + WIDTH / 2.0 + ENTRY, 420);
-    top = ceil(attn_figure_add_heading(pen, right)) + BOX;
-    layout->bottom = top + LAYER * ((double)layout->n_layer + 1);
-    pen->shapes->height = ceil(layout->bottom + BOX + (N_LEGEND * LEGEND) + ATTN_FIGURE_PAD);
+    ATTN_TRY(find_columns(layout, err));
+    ATTN_TRY(find_links(layout, err));
+    find_finding(pen, layout);
+    pen->has_text &= !layout->given->of->texts[0].text || !layout->given->of->texts[1].text;
+    size_plates(pen, layout);
+    layout->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
+    place(pen, layout);
+    below = layout->bottom + pen->letters.label + 2 * layout->line + 6;
+    pen->shapes->height = ceil(below + LEGEND + 4 * layout->line + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
-    add_edges(pen, layout, false);
-    for (size_t i = 0; i < layout->n; i++) {
-        add_end(pen, layout, i, &layout->edges[i].from);
-        add_end(pen, layout, i, &layout->edges[i].to);
-    }
-    add_edges(pen, layout, true);
-    add_legend(pen, layout, layout->bottom + BOX + LEGEND);
+    for (size_t i = 0; i < layout->n_link; i++)
+        layout->links[i].end = middle_of(layout, layout->n_column - 1);
+    search_places(layout);
+    spread_ends(layout);
+    add_columns(pen, layout);
+    add_layers(pen, layout);
+    for (size_t i = 0; i < layout->n_link; i++)
+        add_link_shapes(pen, layout, &layout->links[i]);
+    for (size_t i = 0; i < layout->n_plate; i++)
+        add_plate_shapes(pen, layout, &layout->plates[i]);
+    for (size_t i = 0; i < layout->n_link; i++)
+        add_number(pen, layout, &layout->links[i]);
+    add_answer(pen, layout);
+    add_sentence(pen, layout, below);
+    add_legend(pen, layout, below + LEGEND);
     return ATTN_OK;
 }
 
@@ -504,9 +1092,9 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     struct circuit_layout layout = {.given = pen->content};
     const enum attn_status status = draw(pen, &layout, err);
 
-    attn_buffer_release(&layout.path);
     attn_free(layout.edges);
-    attn_free(layout.layers);
-    attn_free(layout.heads);
+    attn_free(layout.plates);
+    attn_free(layout.links);
+    attn_free(layout.numbers);
     return status;
 }

@@ -59,8 +59,11 @@ class View {
 
   valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
 
-  // Returns the head of ROW: the columns of its layer and head, and its stack, in the column before, if there are two stacks.
+  // Returns the head of ROW: the columns of its layer and head, and its stack, in the column before, if there are two stacks; of
+  // an edge the head that writes it.
   headOf(row) {
+    const writer = /^(\d+)\.(\d+)$/.exec(this.valueOf(row, 'writer') ?? '');
+    if (writer) return { layer: Number(writer[1]), head: Number(writer[2]) };
     const [layer, head] = ['layer', 'head'].map(role => this.valueOf(row, role) ?? undefined), at = this.of.get('layer') - 1;
     return { stack: this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] ?? undefined : undefined, layer, head };
   }
@@ -263,23 +266,36 @@ class View {
     const near = document.createElementNS(svg.namespaceURI, 'g');
     svg.querySelector('.x-near')?.remove();
     this.parts = [...svg.querySelectorAll('[data-i]')].filter(part => /^\d+$/.test(part.dataset.i));
-    for (const part of this.parts) {
-      const row = Number(part.dataset.i), wide = part.cloneNode();
+    const widen = part => {
+      const wide = part.cloneNode(true);
       wide.removeAttribute('data-i');
       for (const [name, value] of [['stroke', '#000'], ['stroke-width', 14], ['opacity', 0]]) wide.setAttribute(name, value);
       near.append(wide);
+      return wide;
+    };
+    for (const part of this.parts) {
+      const row = Number(part.dataset.i), wide = widen(part);
       this.listen(wide, 'pointerenter', () => { this.light(row); this.announce(row, false); });
       this.listen(wide, 'pointermove', event => this.tell([row], this.rowName(row), event.clientX, event.clientY));
       this.listen(wide, 'pointerleave', () => { this.light(this.state.row); this.hideTip(); });
       this.listen(wide, 'click', () => this.choose(row, true));
+    }
+    for (const part of svg.querySelectorAll('[data-i^="h"]')) { // heads of a circuit: layer, head, position, key head
+      const [layer, head, position, kvHead] = part.dataset.i.slice(1).split('.').map(Number), wide = widen(part);
+      const names = [layer + '.' + head, `${layer}.${head}.q`, `${layer}.${kvHead}.k`, `${layer}.${kvHead}.v`];
+      const has = ({ dataset }) => ['writer', 'reader'].some(role => names.includes(this.valueOf(Number(dataset.i), role)));
+      this.listen(wide, 'pointerenter', () => this.light(-1, has));
+      this.listen(wide, 'pointerleave', () => this.light(this.state.row));
+      this.listen(wide, 'click', () => this.container.dispatchEvent(new CustomEvent('attn-choose',
+        { bubbles: true, detail: { isPressed: true, layer, head, ...position < 0 ? {} : { position } } })));
     }
     near.setAttribute('class', 'x-near');
     svg.append(near);
   }
 
   // Fades all parts except for those of ROW.
-  light(row) {
-    const isOf = part => Number(part.dataset.i) === row, isFound = this.parts.some(isOf);
+  light(row, isOf = part => Number(part.dataset.i) === row) {
+    const isFound = this.parts.some(isOf);
     for (const part of this.parts) part.style.opacity = isFound && !isOf(part) ? 0.2 : '';
   }
 
