@@ -2594,6 +2594,26 @@ START_TEST(many_heads_are_small_tiles)
 }
 END_TEST
 
+/* The tiles have the height that the sentence leaves, and more of them scroll. */
+START_TEST(tiles_take_the_free_height)
+{
+    enter();
+    attn_browser_resize(browser, 1440, 900);
+    open_heads(12);
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
+    assert_text("(strip => strip.scrollHeight <= strip.clientHeight)(" ID("stage-strip") ")",
+                "true");
+    assert_text("(" ID("stage-strip") ".style.setProperty('--need', '330px'), "
+                                      "getComputedStyle(" ID("stage-strip") ").height)",
+                "330px");
+    assert_text("(" ID("stage-strip") ".style.setProperty('--need', '3000px'), "
+                                      "document.documentElement.scrollHeight <= 900 && " ID(
+                                          "stage-strip") ".clientHeight > 300)",
+                "true");
+    leave();
+}
+END_TEST
+
 /* The strip of tiles has the same room with a scrollbar and without one. Else tiles that fit
  * without it do not fit with it, and the page lays them for ever. A room that changes all the same
  * does not freeze the page. */
@@ -3169,8 +3189,8 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
            sentences_are_offered, marks_have_names, heads_have_the_colors_of_their_kinds,
            heads_stand_under_words, many_heads_are_small_tiles, tiles_are_laid_once,
-           steps_ask_and_steer, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
-           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           tiles_take_the_free_height, steps_ask_and_steer, controls_are_in_another_language,
+           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
            labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,

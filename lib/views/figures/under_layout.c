@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { HIGHEST = 12 }; /* most rows of tiles under a line of words, if each word has room */
+enum {
+    HIGHEST = 12, /* most rows of tiles under a line of words, if each word has room */
+    LEAST_ACROSS = 3,
+};
 
 static size_t at_least(size_t a, size_t b)
 {
@@ -45,8 +48,9 @@ static bool place_words(struct attn_under_layout *layout, size_t down)
 
     for (size_t k = 0; k < layout->n_word; k++) {
         struct attn_under_group *group = &layout->groups[k];
+        const size_t rows = at_least((group->n + LEAST_ACROSS - 1) / LEAST_ACROSS, 1);
 
-        size_group(layout, group, group->word, down);
+        size_group(layout, group, group->word, rows < down ? rows : down);
         group->x = x;
         x += group->width + layout->gap;
     }
@@ -112,12 +116,13 @@ static void spread(struct attn_under_layout *layout, size_t n)
 /* Lays out a line of words with the fewest rows of tiles that fit. Returns false if none do. */
 static bool lay_line(struct attn_under_layout *layout)
 {
-    size_t most = 1, rows = 0, n = layout->n_word, down;
+    size_t most = 1, rows = 0, n = layout->n_word, down, highest;
 
     for (size_t k = 0; k < layout->n_word; k++)
         most = at_least(layout->groups[k].n, most);
+    highest = layout->most_rows > 0 ? layout->most_rows : HIGHEST + most / HIGHEST;
     for (down = (size_t)ceil(sqrt((double)most / 2)); !place_words(layout, down); down++)
-        if (down >= most || down >= HIGHEST + most / HIGHEST)
+        if (down >= most || down >= highest)
             return false;
     for (size_t k = 0; k < layout->n_word; k++) {
         layout->groups[k].y = 0;

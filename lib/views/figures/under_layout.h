@@ -38,6 +38,7 @@ struct attn_under_layout {
     double tile_gap;
     double gap, most_gap; /* between words, at least and at most */
     double line;          /* height of the label above a group that stands below the words */
+    size_t most_rows;     /* of tiles under a line of words; 0: by their number */
     bool is_leftwards;    /* a line of words runs from right to left */
     bool is_list;         /* never a line of words */
     bool is_flowing;      /* in a list, groups follow each other like words of a text */

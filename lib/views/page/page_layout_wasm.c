@@ -51,6 +51,7 @@ int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_lef
                                        .n_tile = n_tile,
                                        .is_leftwards = is_leftwards,
                                        .is_list = is_list,
+                                       .most_rows = 4,
                                        .is_flowing = true};
 
     layout.groups = attn_alloc(n_group, sizeof *layout.groups, NULL);
