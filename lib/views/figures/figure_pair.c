@@ -55,7 +55,7 @@ static const char *const names[] = {"a", "b"};
 
 static uint32_t hue_of(const struct attn_figure_pen *pen, size_t side)
 {
-    static const uint32_t hues[2][2] = {{0x0072b2, 0xc8500a}, {0x56b4e9, 0xf0a030}};
+    static const uint32_t hues[2][2] = {{0x0072b2, 0x7b3fa0}, {0x56b4e9, 0xcfa3ea}};
 
     return hues[pen->options->theme == ATTN_THEME_DARK][side];
 }
