@@ -389,6 +389,9 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
     return longest;
 }
 
+/* Width of the names of kinds in print, as a part of that of as many letters of one width. */
+#define NARROW 0.76
+
 /* Returns the font size at which the longest number fits its cell; 0 if none would be legible. In
  * print, if only weights above half of the largest fit, sets *LEAST to that half; a table has all
  * numbers or none. */
@@ -400,7 +403,11 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
     /* with a requested font size, numbers are not smaller than the legend */
-    const double smallest = pen->room > 0 ? pen->letters.tick : SMALLEST;
+    const bool is_map = pen->content->kind == ATTN_FIGURE_MAP && pen->is_printed;
+    const double smallest = is_map          ? attn_figure_least_letters(pen)
+                            : pen->room > 0 ? pen->letters.tick
+                                            : SMALLEST;
+    const double fill = is_map ? 0.82 / NARROW : 0.82; /* names of kinds */
     size_t n;
     double size;
 
@@ -409,7 +416,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     if (has_room || is_table) {
         n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
         size = fmin(fmax(pen->letters.tick, place.side * 0.42),
-                    width * 0.82 / attn_figure_text_width(n, 1));
+                    width * fill / attn_figure_text_width(n, 1));
         size = fmin(size, pen->is_printed ? fmin(pen->letters.label, place.side * 0.9)
                                           : place.side * 0.8);
         if (size >= smallest)

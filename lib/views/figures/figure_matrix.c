@@ -302,6 +302,18 @@ static void size_heads(struct attn_figure_pen *pen, struct matrix_layout *layout
     layout->place.side = n_row <= FEW ? LABEL_SIDE : fmax(1, floor(parts * WHOLE / n_row)) / parts;
 }
 
+/* Makes the cells of a map as wide as the figure has room for, unless its letters need more. */
+static void fill_width(struct attn_figure_pen *pen, struct matrix_layout *layout)
+{
+    const double n = (double)layout->matrix->n_column;
+    const double n_together = (double)attn_figure_columns(pen, layout->matrix).n_together;
+    const double gaps = n_together > 0 ? BETWEEN_GROUPS * (ceil(n / n_together) - 1) : 0;
+    const double width = floor((pen->room - layout->place.x - ATTN_FIGURE_PAD - gaps) / n);
+
+    if (width >= TEXT_SIZE)
+        layout->place.width = width;
+}
+
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_grid *grid = pen->content->grid;
@@ -330,6 +342,9 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         size_heads(pen, layout);
     layout->rows =
         plan_labels(pen, attn_figure_rows(pen, layout->matrix), layout->place.side, false);
+    layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
+    if (pen->content->kind == ATTN_FIGURE_MAP && pen->room > 0)
+        fill_width(pen, layout);
     layout->columns = plan_labels(pen, attn_figure_columns(pen, layout->matrix),
                                   attn_figure_cell_width(layout->place), true);
     note_letters(pen, &layout->rows);
@@ -337,7 +352,6 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->width = column_at(layout, (double)layout->matrix->n_column);
     layout->height = n_row * layout->place.side;
     layout->down = layout->height + NAME + BETWEEN_PANELS;
-    layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
     is_lined = plan_lines(pen, layout);
     layout->right = attn_figure_label_width(pen, &layout->groups, pen->letters.label);
     layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;

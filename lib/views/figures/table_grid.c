@@ -346,7 +346,8 @@ static enum attn_status read_cells(const struct attn_table *table,
                                    const struct attn_table_picture *picture, bool is_map,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
-    enum { MOST_NAMED = 12 }; /* columns with names instead of letters */
+    enum { MOST_NAMED = 12 };         /* columns with names instead of letters */
+    enum { NAMED = 25, BESIDE = 24 }; /* points: least width of such a column, and beside them */
     const bool has_texts = !is_map && cells->of.cells != SIZE_MAX;
     enum attn_status status = ATTN_OK;
     size_t n_row, n, *placed;
@@ -365,7 +366,10 @@ static enum attn_status read_cells(const struct attn_table *table,
     if (status == ATTN_OK)
         status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
     if (status == ATTN_OK && is_map)
-        status = put_kinds(table, placed, !cells->is_narrow && n <= MOST_NAMED, cells, err);
+        status = put_kinds(table, placed,
+                           cells->width > 0 ? (double)(n * NAMED + BESIDE) <= cells->width
+                                            : n <= MOST_NAMED,
+                           cells, err);
     else if (status == ATTN_OK)
         put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
     if (status == ATTN_OK && has_texts)
@@ -1023,7 +1027,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
     cells->most_keys = most_keys(options);
-    cells->is_narrow = options->figure_width > 0;
+    cells->width = options->figure_width;
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
         return read_parts(table, picture, cells, err);
     ATTN_TRY(attn_view_columns_check(
