@@ -946,7 +946,7 @@ START_TEST(room_is_used)
 }
 END_TEST
 
-START_TEST(shows_a_picture_and_a_table_without_a_script)
+START_TEST(names_the_command_of_a_picture_without_a_script)
 {
     char *text, *with;
     FILE *file;
@@ -956,8 +956,9 @@ START_TEST(shows_a_picture_and_a_table_without_a_script)
     attn_browser_set_script(browser, false);
     attn_browser_load_plain(browser, "p.html");
     attn_browser_set_script(browser, true);
-    attn_browser_wait(browser, "document.querySelector('#static img').naturalWidth > 100");
-    assert_text("document.querySelector('#static table').rows[7].cells[1].textContent", "0.0076");
+    attn_browser_wait(browser, "document.querySelector('#static code')");
+    assert_text("document.querySelector('#static code').textContent", "attn-cli run --svg FILE");
+    assert_text("document.querySelector('h1').textContent.includes('Life')", "true");
     assert_text("document.getElementById('app').hidden", "true");
     attn_browser_assert_quiet(browser);
 
@@ -970,7 +971,7 @@ START_TEST(shows_a_picture_and_a_table_without_a_script)
     fclose(file);
     free(text);
     attn_browser_load_plain(browser, "strict.html");
-    attn_browser_wait(browser, "document.querySelector('#static img').naturalWidth > 100");
+    attn_browser_wait(browser, "document.querySelector('#static code').offsetWidth > 100");
     assert_text("document.getElementById('app').hidden", "true");
     attn_browser_forgive(browser); /* it says that the policy stopped the script */
     leave();
@@ -1022,8 +1023,9 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_we
            predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
            words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
            text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
-           shows_a_picture_and_a_table_without_a_script, has_names_for_everything_and_few_tab_stops,
-           tokens_and_heads_are_found, cross_attention_is_named, two_stacks_are_named,
+           names_the_command_of_a_picture_without_a_script,
+           has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
+           cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,
            all_heads_are_printed, no_label_is_cut, text_is_the_title, room_is_used,
            every_position_says_what_is_expected_there, labels_belong_to_the_whole_text, is_seen)

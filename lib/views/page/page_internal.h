@@ -1,6 +1,6 @@
 /* page_internal.h - interfaces between the parts of a page: heads (page_heads.c), blocks of data
- * (page_data.c), vectors, the run (page_run.c) or question as JSON, the live part, and
- * the view without a script (page_first_view.c). page_writer.c joins them. */
+ * (page_data.c), vectors, the run (page_run.c) or question as JSON, and the live part.
+ * page_writer.c joins them. */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
@@ -106,6 +106,13 @@ void attn_page_heads_choose(struct attn_page_heads *heads);
 
 /* Appends "61 of 270 heads have all cells, ..." if the page pools some. */
 void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out);
+
+/* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
+void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
+                                const struct attn_labels *labels);
+
+/* Appends "2.5", or "cross:2.5", the syntax of --heads. */
+void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head);
 
 /* Returns the head of an event of the pattern. */
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
@@ -296,12 +303,7 @@ struct attn_page {
     struct attn_buffer low; /* low bytes of the current head */
     size_t n_row;           /* rows of the current head so far */
 
-    /* Cells [n_kept] of the current head, and of the best head so far, which is shown first.
-     * Owned. */
-    float *cells, *best;
-    size_t n_kept; /* maximum number of cells; 0: every head is too large */
-    size_t start;  /* index of the head that is shown first */
-    bool has_best; /* `best` has the cells of a head */
+    size_t start; /* index of the head that is shown first */
 };
 
 /* Copies row R of EVENT to ROW [n], with NaN for masked cells and infinity for NaN and infinity.
@@ -453,22 +455,6 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
 /* Appends the styles and scripts of a live page, including those of questions. They come after
  * the script of the viewer. */
 void attn_page_live_append_scripts(struct attn_buffer *out);
-
-/* --- The first view (page_first_view.c) ------------------------------------------------------ */
-
-/* The view without a script: all heads as one picture, and one of them as a table. */
-
-enum { ATTN_PAGE_MOST_ROWS = 64 }; /* maximum rows and columns of a head that is shown as a table */
-
-/* Writes the picture and the table to the page's sink. The caller checks the sink for errors. */
-enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err);
-
-/* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
-void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
-                                const struct attn_labels *labels);
-
-/* Appends "2.5", or "cross:2.5", the syntax of --heads. */
-void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head);
 
 /* Returns true if TEXT is a text of the page that a translation may replace: a control, or another
  * text without numbers. */

@@ -3,12 +3,11 @@
  * without network access.
  *
  * The page is page/viewer.html with its marks replaced by styles and scripts, which its policy
- * allows by their hashes, by the data, and by a first view for browsers without scripts. The data
- * of a head is written when the head is complete: one block (page_data.c) with one byte per cell, 0
- * if masked, otherwise 1 + round(254 sqrt(w)). A page with few cells uses two bytes, 1 +
- * round(65534 sqrt(w)): first the high bytes of all cells, then the low bytes. In a comparison each
- * block is followed by one of the exact attention. Then come the run (page_run.c), the thumbnails,
- * the first view, and the script.
+ * allows by their hashes, and by the data. The data of a head is written when the head is complete:
+ * one block (page_data.c) with one byte per cell, 0 if masked, otherwise 1 + round(254 sqrt(w)). A
+ * page with few cells uses two bytes, 1 + round(65534 sqrt(w)): first the high bytes of all cells,
+ * then the low bytes. In a comparison each block is followed by one of the exact attention. Then
+ * come the run (page_run.c), the thumbnails, the first view, and the script.
  */
 #include "page/page_internal.h"
 #include "tensors/view.h"
@@ -107,28 +106,6 @@ static void make_title(struct attn_page *w)
     }
     attn_escape_append(&w->heading, w->title.data, w->title.size);
     w->heading.has_failed |= w->title.has_failed;
-}
-
-static bool has_table(const struct attn_page_head *head)
-{
-    return head->n_row <= ATTN_PAGE_MOST_ROWS && head->n_column <= ATTN_PAGE_MOST_ROWS;
-}
-
-static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
-{
-    size_t widest = 0;
-
-    for (size_t i = 0; i < w->heads.n; i++) {
-        const struct attn_page_head *head = &w->heads.items[i];
-
-        widest = head->n_column > widest ? head->n_column : widest;
-        if (has_table(head))
-            w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
-    }
-    w->row = attn_alloc_uninitialized(widest, sizeof *w->row, err);
-    w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
-    w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
-    return w->row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* --- The document ---------------------------------------------------------------------------- */
@@ -345,6 +322,18 @@ static void append_script(struct attn_page *w, struct attn_buffer *out)
     append_file(out, has_viewer(w) ? ATTN_PAGE_FILE(js) : ATTN_PAGE_FILE(question_js));
 }
 
+/* Appends what a browser without scripts shows: the figure and the table of a question; of a run
+ * the command that draws it. */
+static void append_static(struct attn_page *w, struct attn_buffer *out)
+{
+    attn_buffer_append(out, w->question.view.data, w->question.view.size);
+    if (has_viewer(w))
+        attn_buffer_append_format(out,
+                                  "<p>A script shows the weights. Without scripts, <code>attn-cli "
+                                  "%s --svg FILE</code> draws them as a picture.</p>\n",
+                                  w->base.labels.axes ? "attend" : "run");
+}
+
 static void append_live(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
@@ -370,7 +359,7 @@ static const struct mark {
     {"@HEADING@", append_heading, NULL, NULL},
     {"@ABOUT@", append_about, NULL, NULL},
     {"@DATA@", NULL, NULL, NULL},
-    {"@STATIC@", NULL, NULL, NULL},
+    {"@STATIC@", append_static, NULL, NULL},
     {"@SHARED@", NULL, attn_page_shared_js, attn_page_shared_js_end},
     {"@MAP@", NULL, attn_page_map_js, attn_page_map_js_end},
     {"@SCRIPTS@", append_scripts, NULL, NULL},
@@ -546,12 +535,8 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
         ATTN_TRY(keep_block(w, head, err));
     attn_page_heads_end(&w->heads, head);
     attn_page_heads_choose(&w->heads);
-    if (i == 0 || is_better(w, head, &w->heads.items[w->start])) {
+    if (i == 0 || is_better(w, head, &w->heads.items[w->start]))
         w->start = i;
-        w->has_best = has_table(head);
-        if (w->has_best)
-            memcpy(w->best, w->cells, head->n_row * head->n_column * sizeof *w->cells);
-    }
     w->n_row = 0;
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
@@ -571,8 +556,6 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         attn_page_head_take_row(head, w->n_row, w->row, n_seen);
         attn_page_head_pool(head, w->n_row, event, r);
         put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
-        if (has_table(head))
-            memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
         if (w->data)
@@ -667,8 +650,6 @@ static enum attn_status write_question(struct attn_page *w, struct attn_error *e
         attn_page_write_json(w->base.sink, "examples-data", &w->question.examples);
     if (has_atlas(w))
         attn_page_write_json(w->base.sink, "atlas-data", &w->question.atlas);
-    ATTN_TRY(write_document(w, err)); /* up to the first view */
-    attn_sink_write(w->base.sink, w->question.view.data, w->question.view.size);
     return write_document(w, err);
 }
 
@@ -708,6 +689,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     struct attn_page *w = (struct attn_page *)writer;
     const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
+    size_t widest = 0;
 
     if (writer->options.table) {
         ATTN_TRY(attn_page_question_init(&w->question, writer->options.table,
@@ -729,7 +711,9 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->picture = find_picture(w);
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
-    ATTN_TRY(find_room(w, err));
+    for (size_t i = 0; i < w->heads.n; i++)
+        widest = w->heads.items[i].n_column > widest ? w->heads.items[i].n_column : widest;
+    ATTN_TRY(ATTN_ALLOC(w->row, widest, err));
     ATTN_TRY(attn_page_vectors_init(&w->vectors, writer, err));
     if (!w->heads.items[0].pooled)
         ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
@@ -743,20 +727,17 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 /* Chooses the head that is shown first again, now that all parks are known. */
 static void choose_look(struct attn_page *w)
 {
-    const size_t start = w->start;
-
     for (size_t i = 0; i < w->heads.n; i++)
         if (!w->heads.items[i].is_pooled &&
             is_better(w, &w->heads.items[i], &w->heads.items[w->start]))
             w->start = i;
-    w->has_best &= w->start == start; /* without a script only the head of `start` could be shown */
 }
 
 /* Shows first the head that is ranked first by its map over the picture in the text. */
 static enum attn_status choose_start(struct attn_page *w, struct attn_error *err)
 {
     struct attn_picture_maps *const *maps = w->base.labels.maps;
-    const size_t n = w->heads.n, start = w->start;
+    const size_t n = w->heads.n;
     struct attn_location *ats;
     enum attn_status status;
     size_t n_ranked;
@@ -769,7 +750,6 @@ static enum attn_status choose_start(struct attn_page *w, struct attn_error *err
     for (size_t i = 0; i < n; i++)
         ats[i] = w->heads.items[i].at;
     status = attn_head_pictures_choose(*maps, ats, n, &w->start, &n_ranked, err);
-    w->has_best &= w->start == start; /* without a script only another head could be shown */
     attn_free(ats);
     return status;
 }
@@ -808,10 +788,6 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     ATTN_TRY(attn_page_run_write(w, err));
     if (writer->options.picture->live)
         ATTN_TRY(attn_page_live_write(w, err));
-    ATTN_TRY(write_document(w, err)); /* up to the first view */
-    if (w->has_question)
-        attn_sink_write(writer->sink, w->question.view.data, w->question.view.size);
-    ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
 }
 
@@ -833,8 +809,6 @@ static void release_page(struct attn_writer *writer)
     attn_buffer_release(&w->low);
     attn_free(w->vectors.row);
     attn_free(w->row);
-    attn_free(w->cells);
-    attn_free(w->best);
 }
 
 const struct attn_format attn_html_format = {
