@@ -907,6 +907,10 @@ START_TEST(text_is_the_title)
         "document.getElementById('about').textContent.startsWith('fable: pattern; 32 heads, "
         "7 tokens')",
         "true");
+    run_without_json((const char *[]){"run", "-m", "fable", "--heads", "2.5", "Life", NULL});
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.getElementById('about').textContent",
+                "fable: layer 2, head 5: pattern; 1 head, 1 token (heads 2.5)");
     assert_text(
         "['dark', 'keep', 'help'].map(id => document.getElementById(id).textContent).join()",
         "Dark,Save,Shortcuts");

@@ -367,6 +367,8 @@ START_TEST(the_patch_under_the_pointer_is_the_query_of_every_head)
 
     enter();
     load("h=0.0");
+    assert_begins("document.getElementById('about').textContent",
+                  "4 heads, [CLS], 1 register and ");
     assert_begins(READOUT, "query [CLS] ");
     assert_begins(CHIP(0), "[CLS] 0.22");
     assert_begins(CHIP(1), "[REG0] 0.02");

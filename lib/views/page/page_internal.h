@@ -227,7 +227,6 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  */
 struct attn_page_question {
     struct attn_buffer title;    /* title, printable */
-    struct attn_buffer about;    /* description below the title, as markup */
     struct attn_buffer json;     /* the JSON object */
     struct attn_buffer examples; /* the JSON object of examples.js (heads/examples_page.c), or
                                     empty */
@@ -392,14 +391,9 @@ void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colo
 /* Writes JSON in an element with id ID, escaped in the same way. */
 void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
 
-enum { ATTN_PAGE_MOST_TEXT = 160 }; /* maximum bytes of a text below the title */
-
 /* Returns how many bytes of TEXT [size] to show in at most MOST bytes. It cuts between characters,
  * preferably between words. */
 size_t attn_page_fit_text(const char *text, size_t size, size_t most);
-
-/* Appends at most MOST bytes of TEXT [size], printable and escaped for markup. */
-void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
 
 /* Adds the block "maps-data", if something is taken away from maps over a picture in the text: for
  * each head with rows the weights of the neutral question on the cells of the tiles, then of the

@@ -480,40 +480,6 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
 
 /* --- The markup, with a figure and a table for browsers without scripts ---------------------- */
 
-static void append_markup(struct attn_buffer *out, const char *text, size_t n)
-{
-    attn_buffer_append_string(out, "<bdi>");
-    attn_page_append_text(out, text, n, ATTN_PAGE_MOST_TEXT);
-    attn_buffer_append_string(out, "</bdi>");
-}
-
-/* Appends "fable; clean: The key; corrupted: The keys". */
-static void append_about(struct attn_buffer *out, const struct attn_grid *figure)
-{
-    const char *between = "";
-
-    if (figure->model) {
-        size_t n;
-        const char *model = attn_grid_model(figure, &n);
-
-        append_markup(out, model, n);
-        between = "; ";
-    }
-    for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
-        const struct attn_figure_text *text = &figure->texts[i];
-
-        if (!text->text || text->n == 0)
-            continue;
-        attn_buffer_append_string(out, between);
-        if (text->name)
-            attn_buffer_append_format(out, "%s: ", text->name);
-        append_markup(out, text->text, text->n);
-        between = "; ";
-    }
-    if (figure->note)
-        attn_buffer_append_format(out, "%s%s", between, figure->note);
-}
-
 static void append_table(struct attn_buffer *out, const struct attn_table *table)
 {
     const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
@@ -526,7 +492,7 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
         if (attn_table_is_all_data(table, c))
             continue;
         attn_buffer_append_string(out, "<th>");
-        append_markup(out, name, strlen(name)); /* a user may choose any label, so it is escaped */
+        attn_markup_append(out, name, strlen(name), true); /* a user may choose any label */
         attn_buffer_append_string(out, "</th>");
     }
     attn_buffer_append_string(out, "</tr>\n");
@@ -631,7 +597,6 @@ static enum attn_status fill(struct attn_page_question *question,
     else
         attn_buffer_append_format(&question->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);
-    append_about(&question->about, figure);
     push_all(&question->json, drawing);
     examples = attn_table_page(drawing->table, &n_example);
     attn_buffer_append(&question->examples, examples, n_example);
@@ -642,7 +607,6 @@ static enum attn_status fill(struct attn_page_question *question,
     append_table(&question->view, drawing->table);
     find_head(question, drawing);
     ATTN_TRY(attn_buffer_check(&question->title, err));
-    ATTN_TRY(attn_buffer_check(&question->about, err));
     ATTN_TRY(attn_buffer_check(&question->json, err));
     ATTN_TRY(attn_buffer_check(&question->examples, err));
     return attn_buffer_check(&question->view, err);
@@ -666,7 +630,6 @@ enum attn_status attn_page_question_init(struct attn_page_question *question,
 void attn_page_question_release(struct attn_page_question *question)
 {
     attn_buffer_release(&question->title);
-    attn_buffer_release(&question->about);
     attn_buffer_release(&question->json);
     attn_buffer_release(&question->examples);
     attn_buffer_release(&question->atlas);

@@ -667,19 +667,6 @@ size_t attn_page_fit_text(const char *text, size_t size, size_t most)
     return n;
 }
 
-void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most)
-{
-    struct attn_buffer printable = {0};
-    size_t n;
-
-    attn_escape_append(&printable, text, size);
-    n = attn_page_fit_text(printable.data, printable.size, most);
-    attn_markup_append(out, printable.data, n, true);
-    attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
-    out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
-}
-
 void attn_page_append_element(struct attn_buffer *out, const char *tag, struct attn_page_file file)
 {
     attn_buffer_append_format(out, "<%s>", tag);

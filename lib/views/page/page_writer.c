@@ -6,8 +6,7 @@
  * allows by their hashes, and by the data. The data of a head is written when the head is complete:
  * one block (page_data.c) with one byte per cell, 0 if masked, otherwise 1 + round(254 sqrt(w)). A
  * page with few cells uses two bytes, 1 + round(65534 sqrt(w)): first the high bytes of all cells,
- * then the low bytes. In a comparison each block is followed by one of the exact attention. Then
- * come the run (page_run.c), the thumbnails, the first view, and the script.
+ * then the low bytes. Then come the run (page_run.c), the thumbnails and the script.
  */
 #include "page/page_internal.h"
 #include "tensors/view.h"
@@ -143,102 +142,6 @@ static void append_heading(struct attn_page *w, struct attn_buffer *out)
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
-static void append_printable(struct attn_buffer *out, const struct attn_buffer *text, size_t most)
-{
-    attn_page_append_text(out, text->data, text->size, most);
-    out->has_failed |= text->has_failed;
-}
-
-/* Appends the text that cross-attention looks at: "; source: dessert first". */
-static void append_source(const struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_labels *labels = &w->base.labels;
-    struct attn_buffer text = {0};
-    const size_t n = attn_selection_dims(labels->selection)->n_source;
-    bool has_blanks = false; /* blanks are part of the tokens */
-
-    if (!labels->source_tokens)
-        return;
-    for (size_t i = 1; i < n; i++)
-        has_blanks |= labels->source_token_sizes[i] > 0 && labels->source_tokens[i][0] == ' ';
-    for (size_t i = 0; i < n; i++) {
-        attn_buffer_append_string(&text, i > 0 && !has_blanks ? " " : "");
-        attn_buffer_append(&text, labels->source_tokens[i], labels->source_token_sizes[i]);
-    }
-    attn_buffer_append_string(out, "; source: <bdi>");
-    append_printable(out, &text, ATTN_PAGE_MOST_TEXT);
-    attn_buffer_append_string(out, "</bdi>");
-    attn_buffer_release(&text);
-}
-
-/* Appends "197 tokens", or for a picture "[CLS], 4 registers and 14 x 14 patches". */
-static void append_positions(const struct attn_backdrop *backdrop, size_t n,
-                             struct attn_buffer *out)
-{
-    if (!backdrop) {
-        attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
-        return;
-    }
-    attn_buffer_append_string(out, backdrop->n_front > 0 ? "[CLS]" : "");
-    if (backdrop->n_front > 1)
-        attn_buffer_append_format(out, ", %zu register%s", backdrop->n_front - 1,
-                                  backdrop->n_front == 2 ? "" : "s");
-    attn_buffer_append_format(out, "%s%zu x %zu patches", backdrop->n_front > 0 ? " and " : "",
-                              backdrop->n_row, backdrop->n_col);
-}
-
-/* Appends the sizes, the text, and the options that affect the run. */
-static void append_about_run(struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_labels *labels = &w->base.labels;
-    const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
-    struct attn_buffer option = {0};
-
-    if (is_named_by_text(w)) {
-        append_what(w, &option);
-        append_printable(out, &option, SIZE_MAX);
-        attn_buffer_append_string(out, "; ");
-        out->has_failed |= option.has_failed;
-    }
-    attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
-    if (labels->axes) {
-        attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
-                                  n_key == 1 ? "" : "s");
-    } else {
-        append_positions(labels->backdrop, n, out);
-    }
-    if (!labels->axes && w->text.size > (is_named_by_text(w) ? MOST_TITLE : 0)) {
-        attn_buffer_append_string(out, ": <bdi>");
-        append_printable(out, &w->text, ATTN_PAGE_MOST_TEXT);
-        attn_buffer_append_string(out, "</bdi>");
-    }
-    append_source(w, out);
-    for (size_t i = 0; i < labels->n_option; i++) {
-        size_t size;
-        const char *value = attn_path_last(labels->options[i].value, &size);
-
-        option.size = 0;
-        attn_buffer_append_format(&option, "%s %.*s", labels->options[i].name, (int)size, value);
-        attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
-        append_printable(out, &option, SIZE_MAX);
-    }
-    attn_buffer_append_string(out, labels->n_option > 0 ? ")</span>" : "");
-    attn_buffer_release(&option);
-}
-
-static void append_about(struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_buffer *about = &w->question.about;
-
-    if (!w->has_question)
-        append_about_run(w, out);
-    else
-        attn_buffer_append(out, about->data, about->size);
-    if (w->has_question && has_viewer(w) && w->base.options.table_picture->texts[1].text)
-        attn_buffer_append_format(out, "; the patterns are those of the first %s",
-                                  w->base.labels.backdrop ? "picture" : "text");
-}
-
 static void append_theme(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->theme == ATTN_THEME_DARK)
@@ -357,7 +260,6 @@ static const struct mark {
     {"@STYLES@", append_styles, NULL, NULL},
     {"@QUESTION@", append_question, NULL, NULL},
     {"@HEADING@", append_heading, NULL, NULL},
-    {"@ABOUT@", append_about, NULL, NULL},
     {"@DATA@", NULL, NULL, NULL},
     {"@STATIC@", append_static, NULL, NULL},
     {"@SHARED@", NULL, attn_page_shared_js, attn_page_shared_js_end},

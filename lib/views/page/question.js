@@ -820,7 +820,12 @@ return { show, mark, redraw };
   if (!block || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  attnQuestion.show(place, JSON.parse(block.textContent));
+  const data = JSON.parse(block.textContent), { model, texts, note } = data, { shortly } = attnPage;
+  document.getElementById('about').replaceChildren(...[...model ? [[shortly(model)]] : [],
+    ...texts.filter(({ text }) => text).map(({ name, text }) => [...name ? [name + ': '] : [], shortly(text)]), ...note ? [[note]] : [],
+    ...!isAlone && texts.length > 1 ? [['the patterns are those of the first ' + (document.getElementById('picture-data') ? 'picture' : 'text')]] : []]
+    .flatMap((nodes, i) => i === 0 ? nodes : ['; ', ...nodes]));
+  attnQuestion.show(place, data);
   if (isAlone) {
     document.getElementById('static').remove();
     return;

@@ -17,6 +17,8 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
 const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12, 'font-family': paint('--mono'),
   'xml:space': 'preserve', ...more }, text);
+// Returns TEXT isolated, in at most 160 characters, cut between words.
+const shortly = text => el('bdi', {}, text.length <= 160 ? text : text.slice(0, 160).replace(/ [^ ]{0,23}$/, '') + '\u2026');
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 // --- Colors ---
@@ -137,6 +139,6 @@ function save(blob, name) {
 
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
-return { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+return { shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
   atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

@@ -1167,6 +1167,20 @@ async function show(made, textOf, other, otherTextOf) {
   await differences;
 }
 
+// Returns the line below the title: what the page shows, its sizes, the text, and the options that affect the run.
+function aboutRun() {
+  const { model, title, text, source_tokens: source, picture, options } = run, [{ name, rows, cols }] = heads, isOfModel = run.grouping === 'layer';
+  const count = (n, one, many = one + 's') => `${n} ${n === 1 ? one : many}`, names = Object.entries(options);
+  const isNamed = Boolean(text) && (title === text || title.endsWith('\u2026') && text.startsWith(title.slice(0, -1))); // by its text
+  const front = picture?.n_front > 1 ? '[CLS], ' + count(picture.n_front - 1, 'register') : '[CLS]';
+  const sizes = !isOfModel ? count(rows, 'query', 'queries') + ', ' + count(cols, 'key') : !picture || picture.tiles
+    ? count(run.ids?.length ?? rows, 'token') : (picture.n_front ? front + ' and ' : '') + `${picture.n_row} x ${picture.n_col} patches`;
+  return [(isNamed ? (model ? model + ': ' : '') + (heads.length === 1 ? name + ': ' : '') + 'pattern; ' : '') + count(heads.length, 'head') + ', ' + sizes,
+    ...isOfModel && text && !(isNamed && title === text) ? [': ', attnPage.shortly(text)] : [],
+    ...source ? ['; source: ', attnPage.shortly(source.join(source.slice(1).some(token => token.startsWith(' ')) ? '' : ' '))] : [],
+    ...names.length > 0 ? [' ', el('span', { class: 'options' }, '(' + names.map(option => option.join(' ')).join(', ') + ')')] : []];
+}
+
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
   over = lookOver(run.picture && await attnPicture.load(blockOf));
@@ -1176,6 +1190,7 @@ async function start() {
   readHash(location.hash);
   $('static').remove();
   $('app').hidden = false;
+  if (!$('question-data')) $('about').replaceChildren(...aboutRun());
   if (run.pooled) $('about').append('; ' + run.pooled);
   listen();
   draw();
