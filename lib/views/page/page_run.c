@@ -321,15 +321,6 @@ static void push_heads(struct run_json *to)
     attn_json_integer(push_key(to, "bytes"), page->n_byte);
     attn_json_size(push_key(to, "start"), page->start);
     attn_json_size(push_key(to, "query"), first_query(page));
-    json = push_key(to, "sets");
-    attn_json_begin(json, '[');
-    attn_json_text(json, "");
-    attn_json_end(json);
-    attn_json_begin(push_key(to, "set_names"), '[');
-    attn_json_text(json, "chosen");
-    attn_json_text(json, "exact");
-    attn_json_end(json);
-    attn_json_text(push_key(to, "quantity"), "weight");
     if (page->heads.n_whole < page->heads.n) {
         struct attn_buffer words = {0};
 
@@ -347,30 +338,11 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Writes the groups of heads, each with its label and its kind of attention; the measures of heads:
- * name, words, unit; and the kinds of heads. */
-static void push_groups(struct run_json *to)
+/* Writes the measures of heads: name, words, unit; and the kinds of heads. */
+static void push_measures(struct run_json *to)
 {
-    const struct attn_page *page = to->page;
-    const bool has_kind = has_kinds(page);
-    struct attn_json_writer *json = push_key(to, "groups");
+    struct attn_json_writer *json = &to->json;
 
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < page->heads.n; i++) {
-        const struct attn_page_head *head = &page->heads.items[i];
-        const bool is_of_stack = head->at.stack != ATTN_STACK_ONLY;
-        char name[32];
-
-        if (i > 0 && head->group == head[-1].group && head->at.stack == head[-1].at.stack)
-            continue;
-        snprintf(name, sizeof name, "%s%s%d", attn_model_stack_name(head->at.stack),
-                 is_of_stack ? " " : "", is_of_stack ? head->at.layer : head->group);
-        attn_json_begin(json, '[');
-        attn_json_text(json, name);
-        attn_json_text(json, kind_of(head, has_kind));
-        attn_json_end(json);
-    }
-    attn_json_end(json);
     attn_json_begin(push_key(to, "measures"), '[');
     for (size_t i = 0; i < N_MEASURE; i++) {
         attn_json_begin(json, '[');
@@ -638,7 +610,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     attn_page_push_numbers(&to.json, page->n_byte);
     attn_page_push_colors(&to.json,
                           page->has_question ? NULL : page->base.options.picture->colormap);
-    push_groups(&to);
+    push_measures(&to);
     push_heads(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);

@@ -35,8 +35,13 @@ function takeRun(made, textOf) {
   blockOf = textOf;
   heads = run.heads;
   groups = [...new Set(heads.map(h => h.group))];
+  // of layers with two kinds of attention, to the text and to a source, whose stacks have no names
+  const hasKinds = !heads[0].stack && [true, undefined].every(is => heads.some(head => head.is_source === is));
+  run.groups = groups.map(group => [String(group).replace(':', ' '), !hasKinds ? '' : heads.find(head => head.group === group).is_source ? 'cross' : 'self']);
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   byName = new Map(heads.map((h, i) => [h.at, i]));
+  run.sets ??= ['']; // of blocks; live.js adds those of another run
+  run.set_names ??= ['chosen', 'exact'];
   isComparison = run.sets.length > 1;
   plain = { ...run };
   arrange();
@@ -690,7 +695,7 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? run.quantity + ': ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))]);
+    kind((!one.isDifference ? 'weight: ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
@@ -957,7 +962,7 @@ function csvRows() {
   if (state.v === 'tokens') {
     const isFrom = state.dir === 'from';
     tokenWeights(m).forEach((w, i) => list.push([csvLabel(isFrom ? i : queryAt(i), isFrom && m.isSource), csvWeight(w)]));
-    return [[isFrom ? 'key' : 'query', run.quantity], ...list];
+    return [[isFrom ? 'key' : 'query', 'weight'], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
   for (let i = 0; i < m.rows; i++)
