@@ -54,7 +54,8 @@ enum attn_figure_trait {
       "two texts back to back, with the arcs of one head and the next words (`attn-cli diff`)")    \
     X(CIRCUIT, 16, "circuit", circuit,                                                             \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS,                        \
-      "edges between parts as a graph, layers upwards (`attn-cli circuit`, `size`)")               \
+      "edges between parts, over the words at which these work (`attn-cli circuit`, "             \
+      "`size`)")                                                                                   \
     X(STRIP, 20, "strip", strip,                                                                   \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS,                        \
       "a row for each part, a dot for each group of items (`group_by`), a bar at the median. "     \
