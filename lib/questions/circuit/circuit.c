@@ -703,12 +703,13 @@ static void name_ends(const struct attn_circuit_args *args, const struct attn_ta
     attn_buffer_append_char(names, '\0');
 }
 
-/* Adds to the facts about TABLE, the edges CHOSEN: what they keep of the answer, and random ones,
- * by the row of FOUND; and the paths. */
+/* Adds to the facts about TABLE, the edges of CIRCUIT: what they keep of the answer, and random
+ * ones, by the row of FOUND; and the paths. */
 static enum attn_status add_facts(const struct attn_circuit_args *args,
-                                  const struct attn_wiring *edges, const double *scores,
-                                  const unsigned char *chosen, const struct attn_table *found,
-                                  struct attn_table *table, struct attn_error *err)
+                                  const struct attn_wiring *edges,
+                                  const struct attn_circuit_plan *circuit,
+                                  const struct attn_table *found, struct attn_table *table,
+                                  struct attn_error *err)
 {
     static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_RANDOM};
     enum { N_SHOWN = sizeof shown / sizeof *shown, N_BEFORE = 3, N_FACT = N_SHOWN + N_BEFORE + 1 };
@@ -731,7 +732,7 @@ static enum attn_status add_facts(const struct attn_circuit_args *args,
     status = attn_buffer_check(&names, err);
     if (status == ATTN_OK)
         status = attn_circuit_paths(
-            edges, scores, chosen,
+            edges, circuit->scores, circuit->chosen,
             (const char *[]){names.data, names.data + strlen(names.data) + 1}, &paths, err);
     cells[N_FACT - 1] = attn_cell_text(paths.data, paths.size);
     if (status == ATTN_OK)
@@ -763,7 +764,8 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
     if (status == ATTN_OK && has_places(args) && n_kept > 0)
         status = run_circuit(call, args, chosen, &found, err);
     if (status == ATTN_OK && found)
-        status = add_facts(args, edges, scores, chosen, found, *table, err);
+        status =
+            add_facts(args, edges, &(struct attn_circuit_plan){scores, chosen}, found, *table, err);
     if (status == ATTN_OK)
         status = attn_options_read(call->request, &request, err);
     if (status == ATTN_OK && args->n_edge > n_kept)

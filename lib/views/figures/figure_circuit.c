@@ -32,6 +32,7 @@ enum {
     PAD = 5,         /* in a part */
     BAR = 4,         /* width of the hue of a head */
     WORD = 8,        /* columns of a word in a head */
+    LONG_WORD = 16,  /* and of other words */
     SWEEPS = 6,      /* of the search for places */
     STEPS = 8,       /* places of a part in a column, less one */
     SAMPLES = 20,    /* of an edge that may lie behind a part */
@@ -681,13 +682,13 @@ static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout
         const struct attn_cell word = cell_of(layout, row, layout->token);
 
         if (word.type == ATTN_VALUE_TEXT)
-            append_word(pen, &word, 2 * WORD);
+            append_word(pen, &word, LONG_WORD);
         add_scratch(pen, text);
         if (i != layout->of_input || other.type != ATTN_VALUE_TEXT)
             continue;
         pen->scratch.size = 0;
         attn_buffer_append_string(&pen->scratch, "instead of ");
-        append_word(pen, &other, 2 * WORD);
+        append_word(pen, &other, LONG_WORD);
         add_scratch(pen, (struct attn_shape_text){.x = text.x,
                                                   .y = text.y + layout->line,
                                                   .size = small_of(pen),
@@ -866,9 +867,9 @@ static void add_answer(struct attn_figure_pen *pen, const struct circuit_layout 
 
     pen->scratch.size = 0;
     if (of->target && of->foil) {
-        append_word(pen, &words[0], 2 * WORD);
+        append_word(pen, &words[0], LONG_WORD);
         attn_buffer_append_string(&pen->scratch, " \xe2\x88\x92 ");
-        append_word(pen, &words[1], 2 * WORD);
+        append_word(pen, &words[1], LONG_WORD);
     } else {
         attn_buffer_append_string(&pen->scratch, of->answer[0] ? of->answer : "logits");
     }
