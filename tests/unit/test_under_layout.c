@@ -15,6 +15,8 @@ static const size_t counts[WORDS + 1] = {14, 2, 4, 2, 1, 9};
 static struct attn_under_group groups[WORDS + 1];
 static struct attn_under_tile tiles[TILES];
 
+static size_t most_rows; /* 0: any */
+
 /* Lays out the text in ROOM, with tiles in the order of their groups. */
 static struct attn_under_layout lay_out(double room, bool is_leftwards, bool is_flowing)
 {
@@ -31,6 +33,7 @@ static struct attn_under_layout lay_out(double room, bool is_leftwards, bool is_
                                        .gap = 8,
                                        .most_gap = 40,
                                        .line = 12,
+                                       .most_rows = most_rows,
                                        .is_leftwards = is_leftwards,
                                        .is_flowing = is_flowing};
     size_t i = 0;
@@ -81,13 +84,25 @@ END_TEST
 
 START_TEST(tiles_need_more_rows_in_less_room)
 {
-    const struct attn_under_layout layout = lay_out(230, false, false);
+    const struct attn_under_layout layout = lay_out(280, false, false);
 
     ck_assert(layout.is_line);
     check_tiles(&layout);
-    ck_assert_uint_eq(groups[0].across, 2);
-    ck_assert_double_eq(groups[WORDS].y, 7 * 22 + 8 + 12);
+    ck_assert_uint_eq(groups[0].across, 3); /* the least, but of few tiles */
+    ck_assert_double_eq(groups[WORDS].y, 5 * 22 + 8 + 12);
     ck_assert_double_eq(layout.bottom, groups[WORDS].y + 22);
+}
+END_TEST
+
+START_TEST(towers_of_tiles_become_a_list)
+{
+    most_rows = 4;
+    ck_assert(lay_out(300, false, false).is_line); /* 14 tiles of the first word in 4 rows */
+    ck_assert_uint_eq(groups[0].across, 4);
+    ck_assert(!lay_out(280, false, false).is_line);
+    most_rows = 0;
+    ck_assert(lay_out(280, false, false).is_line);
+    ck_assert_uint_eq(groups[0].across, 3); /* in 5 */
 }
 END_TEST
 
@@ -131,5 +146,5 @@ START_TEST(groups_of_a_list_may_follow_each_other)
 END_TEST
 
 ATTN_SUITE("under_layout", words_are_as_far_apart_as_tiles_need, tiles_need_more_rows_in_less_room,
-           a_text_may_run_from_right_to_left, without_room_for_a_line_it_is_a_list,
-           groups_of_a_list_may_follow_each_other)
+           towers_of_tiles_become_a_list, a_text_may_run_from_right_to_left,
+           without_room_for_a_line_it_is_a_list, groups_of_a_list_may_follow_each_other)
