@@ -1195,7 +1195,7 @@ async function start() {
   readHash(location.hash);
   $('static').remove();
   $('app').hidden = false;
-  if (!$('question-data')) $('about').replaceChildren(...aboutRun());
+  if (!$('about').firstChild) $('about').replaceChildren(...aboutRun()); // it is not that of a table
   if (run.pooled) $('about').append('; ' + run.pooled);
   listen();
   draw();
