@@ -38,11 +38,12 @@ const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)};
 
 /* Families that read pictures, and those of training programs. */
-extern const struct attn_family attn_family_llms_from_scratch, attn_family_nanochat;
+#define OTHER_FAMILY_MAP(X)                                                                        \
+    X(llms_from_scratch) X(nanochat) X(transformer_lens) X(hooked_transformer)
 #define FAMILY_ROW(name) &attn_family_##name,
-const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) &
-                                                       attn_family_llms_from_scratch,
-                                                   &attn_family_nanochat, NULL};
+OTHER_FAMILY_MAP(ATTN_FAMILY_DECLARE)
+const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW)
+                                                       OTHER_FAMILY_MAP(FAMILY_ROW) NULL};
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 

@@ -42,7 +42,7 @@ enum attn_status attn_family_find_type(const struct attn_json *json, const char 
     if (*type)
         return ATTN_OK;
     if (attn_node_find(root, "d_vocab") && attn_node_find(root, "n_layers")) {
-        *type = attn_family_transformer_lens.model_type;
+        *type = "transformer_lens";
         return ATTN_OK;
     }
     for (size_t i = 0; first && (family = attn_family_at(i)); i++)

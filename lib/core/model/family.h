@@ -290,7 +290,7 @@ struct attn_family {
     X(electra) X(albert) \
     X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
     X(esm) \
-    X(attn) X(transformer_lens) X(hooked_transformer)
+    X(attn)
 /* clang-format on */
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;

@@ -1,7 +1,7 @@
 /*
- * transformer_lens.c - the models that TransformerLens trains itself: its native models (version 4,
- * model_bridge/sources/native/model.py) and those that HookedTransformer saved before. Config.json
- * is TransformerLens's config as json.dump writes it; it has no model_type.
+ * transformer_lens_family.c - the models that TransformerLens trains itself: its native models
+ * (version 4, model_bridge/sources/native/model.py) and those that HookedTransformer saved before.
+ * Config.json is TransformerLens's config as json.dump writes it; it has no model_type.
  *
  * Traps: the two kinds have different names and shapes of tensors, and two keys mean different
  * things: a native model divides scores by sqrt(d_head) if use_attn_scale is false, and
@@ -16,6 +16,8 @@
 
 #include <ctype.h>
 #include <string.h>
+
+extern const struct attn_family attn_family_hooked_transformer;
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
