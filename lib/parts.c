@@ -10,6 +10,7 @@
 #include "run/run_internal.h"
 #include "run/watcher.h"
 #include "sites/derived.h"
+#include "sites/received.h"
 #include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
@@ -63,7 +64,7 @@ const struct attn_estimate *const attn_estimates = &attn_estimate_of_cost;
 extern const struct attn_maker attn_picture_maker;
 
 const struct attn_maker *const attn_makers[] = {&attn_gradient_maker, &attn_derived_maker,
-                                                &attn_picture_maker, NULL};
+                                                &attn_received_maker, &attn_picture_maker, NULL};
 
 extern const struct attn_watcher attn_head_watcher;
 

@@ -14,7 +14,7 @@
 enum attn_status places_check(const struct call *call, struct attn_error *err)
 {
     static const char uses[] =
-        "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|rescale";
+        "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|project|rescale";
 
     const char *given = option_text(call, "positions");
     const size_t n = given ? strcspn(given, "=") : 0;
@@ -60,12 +60,12 @@ void sites_print(struct attn_sink *out)
         "dv widths of their keys and values, taps tokens that a convolution reads;\n"
         "'blocks.0' is layer 0. 'attention' means pattern, 'context' means z. A model that\n"
         "lacks a part lacks its sites; tower:pattern is the pattern of the encoder of a picture\n"
-        "beside a text. rollout, weighted_pattern, value_zeroing, contacts and the four of\n"
-        "pictures are computed from others; globs do not match them, nor sites that need a\n"
-        "metric (--target): pattern_x_grad, relevance, relevance_norm, and gradients such as\n"
-        "pattern_grad. Every site has a gradient except rollout, weighted_pattern,\n"
-        "value_zeroing, sites of shape R, gate, those of layers without attention and the first\n"
-        "three. --grad adds the gradient of each selected site.\n");
+        "beside a text. rollout, weighted_pattern, value_zeroing, received, contacts and the\n"
+        "four of pictures are computed from others; globs do not match them, nor sites that\n"
+        "need a metric (--target): pattern_x_grad, relevance, relevance_norm, and gradients\n"
+        "such as pattern_grad. Every site has a gradient except rollout, weighted_pattern,\n"
+        "value_zeroing, received, sites of shape R, gate, those of layers without attention\n"
+        "and the first three. --grad adds the gradient of each selected site.\n");
 }
 
 /* Describes a kind of attention, for example "R random mixtures of all keys; shows

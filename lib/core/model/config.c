@@ -585,7 +585,7 @@ static struct attn_site_set sites_of_attention(void)
                       ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
                       ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_Z,
                       ATTN_SITE_SINK, ATTN_SITE_GATE, ATTN_SITE_ATTN_OUT, ATTN_SITE_ROLLOUT,
-                      ATTN_SITE_WEIGHTED_PATTERN, ATTN_SITE_VALUE_ZEROING);
+                      ATTN_SITE_WEIGHTED_PATTERN, ATTN_SITE_VALUE_ZEROING, ATTN_SITE_RECEIVED);
 }
 
 enum attn_status attn_config_set_mixers(struct attn_config *config,

@@ -91,9 +91,8 @@ static const struct attn_param prediction[] = {
         "tokens at its masks, or at `queries`; a classifier predicts labels or spans",
         .least = 1, .most = INT32_MAX),
     ROW(TEXTS, "next", "TEXT", predict.next,
-        "print the natural log-probability that TEXT comes next. With `queries`, print it after "
-        "each of these positions; the first column is the position. For an encoder, that it "
-        "stands at the mask. May be given several times",
+        "print the natural log-probability that TEXT comes next, or stands at the mask of an "
+        "encoder; with `queries` as for `top`. May be given several times",
         .second = offsetof(struct attn_request, predict.n_next)),
 };
 

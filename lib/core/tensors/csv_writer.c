@@ -140,7 +140,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct csv_writer *w = (const struct csv_writer *)writer;
-    bool is_key = attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY;
+    bool is_key = attn_site_has_key_rows(event->at.site);
 
     if (attn_site_has_own_rows(event->at.site))
         attn_buffer_append_format(text, "%zu", event->row0 + r);

@@ -521,7 +521,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
         (!attn_site_is_in_layer(event->at.site) && is_own && event->at.layer != ATTN_NO_LAYER) ||
         !attn_selection_wants(selection, &event->at))
         return false;
-    has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
+    has_all_rows = !is_own || attn_site_has_key_rows(event->at.site) ||
                    attn_site_n_own_row(event->at.site, dims) > 0 ||
                    attn_site_is_pooled(event->at.site, dims);
     first = is_own ? 0 : attn_site_first_row(event->at.site, dims->encoder);

@@ -38,11 +38,6 @@ struct attn_capture {
     size_t *row_of[2];
 };
 
-static bool is_of_keys(enum attn_site site)
-{
-    return attn_site_layout(site) == ATTN_LAYOUT_KEY;
-}
-
 static struct slot *slot_of(const struct attn_capture *capture, const struct attn_location *at)
 {
     const int slot = attn_selection_slot(capture->selection, at) - ATTN_NO_LAYER;
@@ -120,7 +115,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     const struct slot *slot = slot_of(capture, &event->at);
     const size_t *row_of = capture->row_of[dims->encoder && attn_stack_is_encoder(event->at.stack)];
     const bool has_all_rows =
-        is_of_keys(event->at.site) || attn_site_n_own_row(event->at.site, dims) > 0 ||
+        attn_site_has_key_rows(event->at.site) || attn_site_n_own_row(event->at.site, dims) > 0 ||
         attn_site_is_pooled(event->at.site, attn_dims_of(dims, event->at.stack));
     const bool is_streamed = capture->block.capacity >= STREAM_BYTES && !event->keys;
     struct copy copy = {.event = event,
@@ -152,8 +147,9 @@ static enum attn_status reserve(struct attn_capture *capture, const struct attn_
                                 struct attn_arena *block, struct attn_error *err)
 {
     const bool has_heads = attn_site_has_heads(at->site);
+    const enum attn_site_layout layout = attn_site_layout(at->site);
     const bool has_rows_first =
-        !has_heads || is_of_keys(at->site) || attn_site_layout(at->site) == ATTN_LAYOUT_QUERY;
+        !has_heads || layout == ATTN_LAYOUT_KEY || layout == ATTN_LAYOUT_QUERY;
     struct slot *slot = slot_of(capture, at);
     size_t shape[3], n_row;
     const int rank = attn_selection_shape(capture->selection, at, shape);

@@ -721,8 +721,17 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection,
 enum attn_status attn_number_list_flag(const struct attn_number_list *list, const char *noun,
                                        size_t n, unsigned char *flags, struct attn_error *err)
 {
-    if (!attn_is_given(list->items, noun, err))
+    const char *spec = list->n == 0 ? list->text : NULL;
+    struct range range;
+
+    if (!attn_is_given(spec || list->items, noun, err))
         return ATTN_INVALID;
+    for (size_t size; spec; spec = spec[size] == ',' ? spec + size + 1 : NULL) {
+        size = strcspn(spec, ",");
+        if (!parse_item(spec, size, n, &range))
+            return report_item(&(struct axis){noun, n}, spec, size, err);
+        set_flags(flags, range);
+    }
     for (size_t i = 0; i < list->n; i++) {
         const int64_t from_end = list->items[i] < 0 ? (int64_t)n : 0;
         const size_t index = (size_t)(list->items[i] + from_end);
@@ -741,23 +750,12 @@ enum attn_status attn_selection_choose_queries(struct attn_selection *selection,
                                                const struct attn_number_list *list,
                                                struct attn_error *err)
 {
-    const char *spec = list->n == 0 ? list->text : NULL;
     struct stack *s = &selection->stacks[index_of(selection, stack)];
-    enum attn_status status = ATTN_OK;
-    struct range range;
+    enum attn_status status;
     unsigned char *read;
 
     ATTN_TRY(ATTN_ALLOC(read, s->dims.n_position, err));
-    if (list->n > 0)
-        status = attn_number_list_flag(list, "positions", s->dims.n_position, read, err);
-    for (size_t size; status == ATTN_OK && spec;
-         spec = spec[size] == ',' ? spec + size + 1 : NULL) {
-        size = strcspn(spec, ",");
-        if (parse_item(spec, size, s->dims.n_position, &range))
-            set_flags(read, range);
-        else
-            status = report_item(&(struct axis){"positions", s->dims.n_position}, spec, size, err);
-    }
+    status = attn_number_list_flag(list, "positions", s->dims.n_position, read, err);
     if (status == ATTN_OK) {
         memcpy(s->queries, read, s->dims.n_position);
         s->n_query = count(read, s->dims.n_position);
@@ -1150,7 +1148,8 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
     case ATTN_LAYOUT_HEADS:
     case ATTN_LAYOUT_RANK:
         shape[0] = count_heads(stack, block);
-        shape[1] = count_rows(stack, at->site);
+        shape[1] = attn_site_has_key_rows(at->site) ? attn_site_n_key(dims, block)
+                                                    : count_rows(stack, at->site);
         if (attn_site_layout(at->site) == ATTN_LAYOUT_HEADS)
             return 2;
         break;

@@ -116,6 +116,11 @@ bool attn_site_has_keys(enum attn_site site)
     return sites[site].layout == ATTN_LAYOUT_MATRIX || sites[site].layout == ATTN_LAYOUT_PAIRS;
 }
 
+bool attn_site_has_key_rows(enum attn_site site)
+{
+    return sites[site].layout == ATTN_LAYOUT_KEY || site == ATTN_SITE_RECEIVED;
+}
+
 bool attn_site_has_first_key(enum attn_site site)
 {
     return attn_site_has_keys(site) && site != ATTN_SITE_CONTACTS;
@@ -138,6 +143,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
     case ATTN_SITE_WEIGHTED_PATTERN:
     case ATTN_SITE_RELEVANCE:
     case ATTN_SITE_MIXING_NORM:
+    case ATTN_SITE_RECEIVED:
         return ATTN_RANGE_POSITIVE;
     default:
         return ATTN_RANGE_SIGNED;
@@ -278,7 +284,7 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     case 'T':
         return 1;
     case 'S':
-        return dims->n_position;
+        return sites[site].layout == ATTN_LAYOUT_HEADS ? 1 : dims->n_position;
     case 'R':
         return dims->n_rank;
     case 'E':
@@ -536,7 +542,7 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
         attn_typo_try(&typo, aliases[i].name);
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         attn_typo_try_as(&typo, other_names[i].name, sites[other_names[i].site].name);
-    attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s, or NAME_grad",
+    attn_error_set(err, ATTN_INVALID, "unknown site '%s', known are %s, NAME_grad",
                    attn_quote(item, size).text, known);
     if (size == 3 && memcmp(item, "all", size) == 0)
         attn_error_hint(err, "'*' stands for all sites");

@@ -32,7 +32,7 @@ enum attn_site_layout {
     ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: a row for each head and query, a column for each key */
     ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: the same, with a column for each projected key */
     ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: a row for each query, a column for each key; no heads */
-    ATTN_LAYOUT_HEADS = 6,  /* [H, T]: one number for each head and position */
+    ATTN_LAYOUT_HEADS = 6,  /* [H, T] or [H, S]: one number for each head and position */
 };
 
 /*
@@ -68,7 +68,8 @@ enum attn_site_layout {
  * tiles (towers/picture_maps.h). deepstack are further rows for the cells, which are added at the
  * end of the first layers and are in resid_post. attn_picture_dims has the sizes of these five.
  * A session has no sites of scope DERIVED (sites/derived.h), which are computed from others at the
- * end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds for
+ * end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited; received is the sum
+ * of the pattern over the chosen queries, for each key (sites/received.c). The same holds for
  * gradients (gradient/gradient.h), which come after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
@@ -122,6 +123,7 @@ enum attn_site_layout {
     X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \
     X(VALUE_ZEROING, 22, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")             \
+    X(RECEIVED, 100, "received", "hook_received", DERIVED, HEADS, "H S")                           \
     X(PATTERN_X_GRAD, 25, "pattern_x_grad", "attn.hook_pattern_x_grad", DERIVED, MATRIX, "H T S")  \
     X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
     X(RELEVANCE_NORM, 61, "relevance_norm", "hook_relevance_norm", DERIVED, PAIRS, "T S")          \

@@ -18,7 +18,7 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
     const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), event->at.stack);
     const size_t position = event->row0 + r;
 
-    if (attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY)
+    if (attn_site_has_key_rows(event->at.site))
         return position < attn_site_n_key(dims, attn_location_block(&event->at));
     if (attn_site_is_pooled(event->at.site, dims))
         return position == 0;

@@ -32,6 +32,8 @@ bool attn_site_is_before(enum attn_site a, enum attn_site b);
 const char *attn_site_shape_text(enum attn_site site); /* such as "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false for the layouts VECTOR and PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* layouts MATRIX and PAIRS */
+bool attn_site_has_key_rows(
+    enum attn_site site); /* a row for each key, whatever queries are chosen */
 /* Writes the name that TransformerLens 4 gives to the tensor AT, "blocks.3.hook_out", where it is
  * another than that of attn_location_archive_name. Returns NULL if there is none. */
 const char *attn_location_other_archive_name(const struct attn_location *at,
@@ -212,7 +214,8 @@ static inline bool attn_head_list_is_given(const struct attn_head_list *list)
 struct attn_quote attn_number_list_quote(const struct attn_number_list *list);
 struct attn_quote attn_head_list_quote(const struct attn_head_list *list);
 
-/* Sets the FLAGS [n] of the items of LIST, which has no text, to 1. NOUN is for messages: "layers".
+/* Sets the FLAGS [n] of the items of LIST, whose text has no words, to 1. NOUN is for messages:
+ * "layers".
  */
 enum attn_status attn_number_list_flag(const struct attn_number_list *list, const char *noun,
                                        size_t n, unsigned char *flags, struct attn_error *err);
@@ -386,6 +389,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 
 /* Whether one of the edits changes the tensor AT, in any head. */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct attn_location *at);
+
+bool attn_edit_op_has_data(enum attn_edit_op op); /* REPLACE, ADD, PROJECT */
 
 /* Whether one of the edits is a function. */
 bool attn_edits_have_function(const struct attn_edit *edits, size_t n_edit);

@@ -119,9 +119,22 @@ static const struct attn_column park_columns[N_PARK_COLUMN] = {
     [PARK_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
+enum { KEY_STACK, KEY_LAYER, KEY, KEY_TOKEN, RECEIVED, SHARE, KEY_ROW_TYPE, N_KEY_COLUMN };
+
+static const struct attn_column key_columns[N_KEY_COLUMN] = {
+    [KEY_STACK] = ATTN_COLUMN_STACK("stack"),
+    [KEY_LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [KEY] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [KEY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [RECEIVED] = ATTN_COLUMN_QUANTITY("received", 4, NULL, POSITIVE, "weight that the key gets"),
+    [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "that by the number of rows"),
+    [KEY_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
 struct sinks {
     struct attn_frame frame;
-    size_t n; /* positions */
+    const struct attn_selection *kept; /* borrowed; the rows and heads that count; NULL: all */
+    size_t n;                          /* positions */
     /* owns; the heads that look at positions of their own sequence, then those that hold values */
     struct attn_parts parts;
     size_t n_head;  /* how many of them look */
@@ -136,10 +149,17 @@ struct sinks {
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(CHOICE, "by", NULL, struct attn_sinks_args, by,
-               "rows: head (default); token, the places of each token, which of all texts of "
-               "`items` are pooled; layer, massive activations of the residual stream; park, the "
-               "positions whose weight `attn-cli heads` takes out before it names types",
-               .words = "head|token|layer|park"),
+               "rows: head (default); token, the places of each token, of all texts of `items`; "
+               "layer, massive activations; park, positions whose weight `attn-cli heads` takes "
+               "out; key, the weight that each position gets",
+               .words = "head|token|layer|park|key"),
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "by key: the rows that count, positions or words; default: all",
+               .home = ATTN_PARAM_OF_REQUEST,
+               .second = offsetof(struct attn_request, selection.queries.n)),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "by key: the heads that count: 2.5,3.*; default: all",
+               .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_sinks_args, threshold,
                "a column is a sink if its mean weight is above X; default: 0.3. By layer: a row "
                "for each position whose ratio is at least X; default: the largest of each layer"),
@@ -156,11 +176,12 @@ static const struct attn_param_part parts[] = {{&params, 0}};
 static const struct attn_param_rule rules[] = {
     {.given = "threshold:0", .message = "@ is 0, expected above 0"},
     {.given = "threshold",
-     .excludes = "by:park",
-     .message = "`threshold` is of columns and layers, and parks have their own"},
+     .excludes = "by:park|by:key",
+     .message = "`threshold` is of columns and layers"},
     {.given = "items",
-     .excludes = "by:park",
-     .message = "`by park` is of one text, and `items` are many"},
+     .excludes = "by:park|by:key",
+     .message = "# is of one text, and `items` are many"},
+    {.given = "queries|heads", .needs = "by:key"},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);
@@ -186,11 +207,12 @@ const struct attn_question attn_question_sinks = {
         "each that gets at least .1 of the weight of the rows after it, mean over heads\n"
         "(weight), and before some layer has a peak of at least 10 times the median of\n"
         "the peaks of all positions (ratio). Of encoders all other rows count, and [SEP]\n"
-        "and </s> need no peak, since their norms remove it.\n"
+        "and </s> need no peak, since their norms remove it. `by key` sums the weight on\n"
+        "each position over the rows of `queries` (received, mean over heads), as H2O and\n"
+        "SnapKV do; share is that per row.\n"
         "\n"
         "A sink says where weight lies when a head has nothing to look for. It does not\n"
-        "say that the token there matters: `attn-cli heads` has the mass on it, and\n"
-        "`attn-cli spans` what changes without it.\n",
+        "say that the token matters: `attn-cli spans` has what changes without it.\n",
     .examples = "  attn-cli sinks -m fable \"The keys to the cabinet near the doors are rusty.\"\n"
                 "  attn-cli sinks -m fable `items` texts.txt `items_format` lines `by` token\n"
                 "  attn-cli sinks -m fable `by` layer -f story.txt\n",
@@ -205,6 +227,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const struct attn_sinks_args *args = sinks->frame.args;
 
     const bool is_of_layers = args->by == ATTN_SINKS_BY_LAYER;
+    const char *heads = sinks->frame.request.selection.heads;
+    const struct attn_number_list queries = sinks->frame.request.selection.queries;
 
     if (!(args->threshold >= 0 && (args->threshold < 1 || is_of_layers)))
         return attn_error_set(err, ATTN_INVALID, "`threshold` is %g, expected above 0 and below 1",
@@ -214,12 +238,17 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               "`threshold` of layers is of one text: items have other positions");
     sinks->threshold = args->threshold > 0 || is_of_layers ? args->threshold : ATTN_SINK_WEIGHT;
     attn_frame_choose_nothing(&sinks->frame.request);
+    if (args->by == ATTN_SINKS_BY_KEY) {
+        sinks->frame.request.selection.sites = "pattern";
+        sinks->frame.request.selection.heads = heads;
+        sinks->frame.request.selection.queries = queries;
+    }
     return ATTN_OK;
 }
 
 static enum attn_status check_length(const struct sinks *sinks, struct attn_error *err)
 {
-    if (sinks->n >= ATTN_SINK_ROWS)
+    if (sinks->n >= ATTN_SINK_ROWS || sinks->kept)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_INPUT,
                        "the text has %zu token%s, and a sink needs at least %d rows that see it",
@@ -274,6 +303,8 @@ static enum attn_status on_head(void *user, const struct attn_trace_event *event
             sinks->sums[at + event->row0 + r] = sqrt(length);
             continue;
         }
+        if (sinks->kept && !attn_selection_has_query(sinks->kept, event->at.stack, event->row0 + r))
+            continue;
         while (attn_row_next(&row, &cells))
             for (size_t c = 0; c < cells.n; c++) {
                 sinks->sums[at + cells.first + c] += (double)cells.values[c];
@@ -577,6 +608,52 @@ static enum attn_status ask_parks(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* --- Keys ------------------------------------------------------------------------------------- */
+
+/* Appends the rows of the layer whose heads are FIRST .. END-1. */
+static enum attn_status append_keys(struct sinks *sinks, size_t first, size_t end,
+                                    struct attn_error *err)
+{
+    struct attn_frame *frame = &sinks->frame;
+    const double n_row = (double)attn_selection_n_query(sinks->kept);
+    struct attn_cell row[N_KEY_COLUMN] = {{0}};
+
+    attn_location_put(&sinks->parts.items[first].at, &row[KEY_STACK]);
+    for (size_t j = 0; j < sinks->n; j++) {
+        double sum = 0;
+        size_t n_head = 0;
+
+        for (size_t i = first; i < end; i++)
+            if (attn_selection_has_head(sinks->kept, &sinks->parts.items[i].at)) {
+                sum += sinks->sums[i * sinks->n + j];
+                n_head++;
+            }
+        if (n_head == 0)
+            return ATTN_OK;
+        row[KEY] = attn_cell_integer((int64_t)j);
+        row[KEY_TOKEN] = attn_cell_position(&frame->run->text.tokens, j);
+        row[RECEIVED] = attn_cell_real(sum / (double)n_head);
+        row[SHARE] = attn_cell_real(sum / (double)n_head / n_row);
+        ATTN_TRY(attn_frame_append(frame, row, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status ask_keys(void *state, struct attn_error *err)
+{
+    struct sinks *sinks = state;
+
+    sinks->kept = sinks->frame.run->selection;
+    ATTN_TRY(watch_heads(sinks, ATTN_SITES(ATTN_SITE_PATTERN), err));
+    for (size_t first = 0, end; first < sinks->n_head; first = end) {
+        for (end = first + 1; end < sinks->n_head && sinks->parts.items[end].at.layer ==
+                                                         sinks->parts.items[first].at.layer;)
+            end++;
+        ATTN_TRY(append_keys(sinks, first, end, err));
+    }
+    return ATTN_OK;
+}
+
 /* --- The procedures --------------------------------------------------------------------------- */
 
 static const struct attn_table_view head_views[] = {
@@ -585,6 +662,10 @@ static const struct attn_table_view head_views[] = {
 
 static const struct attn_table_view layer_views[] = {
     {ATTN_VIEW_OF(LAYER, SITE, LARGEST), .traits = ATTN_VIEW_STREAM},
+};
+
+static const struct attn_table_view key_views[] = {
+    {ATTN_VIEW_OF(LAYER, POSITION, RECEIVED)},
 };
 
 #define COMMON                                                                                     \
@@ -629,6 +710,16 @@ static const struct attn_procedure of_parks = {
     .ask = ask_parks,
 };
 
+static const struct attn_procedure of_keys = {
+    .name = "sinks",
+    COMMON,
+    .columns = key_columns,
+    .n_column = N_KEY_COLUMN,
+    .views = key_views,
+    .n_view = sizeof key_views / sizeof *key_views,
+    .ask = ask_keys,
+};
+
 static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_sinks_args *args = given;
@@ -636,6 +727,7 @@ static const struct attn_procedure *choose_procedure(const void *given)
     return args->by == ATTN_SINKS_BY_TOKEN   ? &of_tokens
            : args->by == ATTN_SINKS_BY_LAYER ? &of_layers
            : args->by == ATTN_SINKS_BY_PARK  ? &of_parks
+           : args->by == ATTN_SINKS_BY_KEY   ? &of_keys
                                              : &of_heads;
 }
 

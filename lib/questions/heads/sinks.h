@@ -21,7 +21,9 @@ enum attn_sinks_by {
     ATTN_SINKS_BY_HEAD = 0,
     ATTN_SINKS_BY_TOKEN = 1, /* the places of each token, of all texts */
     ATTN_SINKS_BY_LAYER = 2, /* massive activations of the stream (Sun et al. 2024, 2402.17762) */
-    ATTN_SINKS_BY_PARK = 3   /* positions that are parks (measures/parks.h) */
+    ATTN_SINKS_BY_PARK = 3,  /* positions that are parks (measures/parks.h) */
+    ATTN_SINKS_BY_KEY =
+        4 /* the weight that each position gets from the selected queries and heads */
 };
 
 struct attn_sinks_args {
@@ -46,6 +48,7 @@ struct attn_sinks_args {
  *     token, id, places, rate, weight                                        by token
  *     layer, site, massive, largest, position, token, dim, median, ratio     by layer
  *     position, token, weight, ratio                                         by park
+ *     layer, position, token, received, share                                by key
  *
  * by token sorted by rate; position 0 is the token "(first)", without an id. Over items the
  * columns position, token and dim are missing, except the token of a table by token, whose numbers

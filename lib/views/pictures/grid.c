@@ -81,7 +81,7 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
 {
     const enum attn_site site = matrix->at.site;
     const enum attn_site_layout layout = attn_site_layout(site);
-    const bool is_key = layout == ATTN_LAYOUT_KEY;
+    const bool is_key = attn_site_has_key_rows(site);
     const bool attends =
         layout == ATTN_LAYOUT_RANK || (attn_site_has_keys(site) && site != ATTN_SITE_CONTACTS);
 

@@ -25,8 +25,8 @@ static const struct attn_param view_rows[] = {
                "and last of a source",
                .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
-               "divide each row of a pattern by the sum of the weights that are left in it; scores "
-               "and gradients, which may be negative, stay as they are",
+               "divide each row of a pattern by the sum of the weights that are left in it, but not "
+               "of scores and gradients",
                .traits = SHAPES, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
