@@ -1,6 +1,7 @@
 /* core_parts.c - lib/parts.c of a program that has lib/core alone (`make core`): the kinds of
  * attention of models, and formats of tensors that are not drawn. */
 #include "attention/attention_internal.h"
+#include "edits/edits_internal.h"
 #include "formats/opener.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
@@ -15,6 +16,7 @@
 const struct attn_opener *const attn_openers[] = {NULL};
 const struct attn_adapter_reader *const attn_adapters = NULL;
 attn_unpack_fn *const attn_unpack = NULL;
+attn_directions_fn *const attn_directions = NULL;
 const struct attn_talker *const attn_talker = NULL;
 
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {

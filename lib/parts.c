@@ -1,6 +1,7 @@
 /* parts.c - the one list of what is linked. The rooms above see only these rows; a program that
  * lacks a row refuses its files. */
 #include "attention/attention_internal.h"
+#include "edits/edits_internal.h"
 #include "formats/opener.h"
 #include "gradient/gradient.h"
 #include "input/reader.h"
@@ -27,6 +28,9 @@ const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
                                                   &attn_opener_torch, NULL};
 const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
 attn_unpack_fn *const attn_unpack = attn_quantized_unpack;
+
+extern attn_directions_fn attn_directions_of_gguf;
+attn_directions_fn *const attn_directions = attn_directions_of_gguf;
 
 /* Conversations. */
 extern const struct attn_talker attn_talker_by_template;

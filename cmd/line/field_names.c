@@ -36,8 +36,8 @@ static const struct {
 
 /* Fields with which messages begin. */
 static const char *const subjects[] = {
-    "layers", "heads", "queries", "sites", "ablate",  "knockouts",     "patches", "from",
-    "to",     "at",    "sets",    "steer", "rescale", "baseline_keep", "tiles",   "svd",
+    "layers", "heads", "queries", "sites",   "ablate",  "knockouts",     "patches", "from", "to",
+    "at",     "sets",  "steer",   "project", "rescale", "baseline_keep", "tiles",   "svd",
 };
 
 enum { NAME_SIZE = 32 };

@@ -162,9 +162,9 @@ const struct topic topics[] = {
      .summary = "switch heads off, knock out keys, patch, steer",
      .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
              "the change. Positions are numbers, or words of the text. Several interventions\n"
-             "may be given. --steer is applied after all others, then --rescale, each in the\n"
-             "order given. A note reports how many rows changed; another note names each\n"
-             "intervention that changed none.\n",
+             "may be given. --steer is applied after all others, then --project, then\n"
+             "--rescale, each in the order given. A note reports how many rows changed;\n"
+             "another note names each intervention that changed none.\n",
      .heading = "Interventions",
      .examples = "  attn-cli run --ablate 2.5 --top 2 \"The keys to the cabinet\"\n"
                  "  attn-cli run --knockout 'cabinet>keys' --top 2 \"The keys to the cabinet\"\n"
@@ -199,7 +199,7 @@ const struct topic topics[] = {
              "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*',\n"
              "'*'. 'attn-cli run --sites help' lists them with their shapes. Globs do not\n"
              "match sites that are computed from others: rollout, weighted_pattern,\n"
-             "value_zeroing, contacts, and those that need a metric (run --grad).\n"
+             "value_zeroing, received, contacts, and those that need a metric (run --grad).\n"
              "\n"
              "A list with a name that the model or the text lacks is an error; the message\n"
              "shows the choices.\n",

@@ -1,7 +1,7 @@
 /* backward_edits.c - edits of the pass whose gradients are computed. An output that was set passes
- * no gradient, a scale passes it times the scale, what is added passes it whole. A key that is cut
- * out has the weight 0, and so passes none. Edits of the matrices of heads are applied by
- * attention_backward.c, tile by tile. */
+ * no gradient, a scale passes it times the scale, a projection passes what it leaves of it, what is
+ * added passes it whole. A key that is cut out has the weight 0, and so passes none. Edits of the
+ * matrices of heads are applied by attention_backward.c, tile by tile. */
 #include "gradient/backward_internal.h"
 
 #include "base/memory.h"
@@ -26,12 +26,14 @@ enum attn_status attn_backward_take_edits(struct attn_backward *b,
                 b->edits[b->n_edit++] = options->edits[i];
                 b->n_again += pass == 0;
             }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = n; i-- > 0;) { /* projections are not of any order */
         struct attn_edit edit = options->edits[i];
 
         if (edit.op == ATTN_EDIT_ADD)
             continue;
-        edit.op = edit.op == ATTN_EDIT_SCALE ? ATTN_EDIT_SCALE : ATTN_EDIT_ZERO;
+        edit.offset = 0;
+        if (edit.op != ATTN_EDIT_SCALE && edit.op != ATTN_EDIT_PROJECT)
+            edit.op = ATTN_EDIT_ZERO;
         b->back_edits[b->n_back++] = edit;
     }
     return ATTN_OK;

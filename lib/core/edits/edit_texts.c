@@ -29,12 +29,19 @@ static const struct attn_param rows[] = {
         "replace a tensor by the one of another run, from its archive: the whole tensor, one head "
         "of it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several times",
         NUMBER_OF(n_patch)),
-    ROW(TEXTS, "steer", "SITE:LAYER[.HEAD][@POS]=FILE.npy[*FACTOR]", steers,
-        "add the vector of FILE, times FACTOR, to a tensor: at all positions, those made after "
-        "the text too, or at POS, as in 'resid_pre:2@-1=v.npy*1.5'. FILE may also hold a row for "
-        "each of the positions. May be given several times",
+    ROW(TEXTS, "steer", "SITE:LAYERS[.HEAD][@POS]=FILE[*FACTOR]", steers,
+        "add the vector of FILE, times FACTOR, to a tensor of LAYERS, 1, 0-5 or all: at all "
+        "positions, those made after the text too, or at POS, as in 'resid_pre:2@-1=v.npy*1.5'. "
+        "FILE "
+        "may hold a row for each of the positions, or be a control vector of llama.cpp: "
+        "resid_post:all=FILE.gguf. May be given several times",
         NUMBER_OF(n_steer)),
-    ROW(TEXTS, "rescale", "SITE:LAYER[.HEAD][@POS]=FACTOR", rescales,
+    ROW(TEXTS, "project", "SITE:LAYERS[.HEAD][@POS]=FILE[*K[+C]]", projects,
+        "take the part along the vector of FILE out of a tensor, K times (default: 1), and set it "
+        "to C, after `steer`: 'resid_post:all=v.npy', and *1-4 sets it to -4. May be given several "
+        "times",
+        NUMBER_OF(n_project)),
+    ROW(TEXTS, "rescale", "SITE:LAYERS[.HEAD][@POS]=FACTOR", rescales,
         "multiply a tensor, or one head of it, by FACTOR: 'z:2.5=0.5'. May be given several times",
         NUMBER_OF(n_rescale)),
 };
@@ -93,13 +100,14 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
     } lists[] = {{ATTN_EDIT_MASK, texts->knockouts, texts->n_knockout},
                  {ATTN_EDIT_REPLACE, texts->patches, texts->n_patch},
                  {ATTN_EDIT_ADD, texts->steers, texts->n_steer},
+                 {ATTN_EDIT_PROJECT, texts->projects, texts->n_project},
                  {ATTN_EDIT_SCALE, texts->rescales, texts->n_rescale}};
     size_t *n = &texts->n_intervention;
 
     release_interventions(texts);
     ATTN_TRY(ATTN_ALLOC(texts->interventions,
                         count_items(texts->ablate) + texts->n_knockout + texts->n_patch +
-                            texts->n_steer + texts->n_rescale + 1,
+                            texts->n_steer + texts->n_project + texts->n_rescale + 1,
                         err));
     ATTN_TRY(read_ablations(texts, model, err));
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)

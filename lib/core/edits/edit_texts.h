@@ -23,12 +23,15 @@ struct attn_edit_texts {
      * The array of the file (of `run --npz`, or numpy.savez) is that with the archive name of the
      * site. */
     const char *const *patches;
-    /* [n_steer] ATTN_EDIT_ADD: SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR],
-     * "resid_pre:2@-1=v.npy*1.5" */
+    /* [n_steer] ATTN_EDIT_ADD: SITE:LAYERS[.HEAD][@POSITIONS]=FILE[*FACTOR],
+     * "resid_pre:2@-1=v.npy*1.5". FILE may be a control vector of llama.cpp, in GGUF. */
     const char *const *steers;
-    /* [n_rescale] ATTN_EDIT_SCALE: SITE:LAYER[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5" */
+    /* [n_project] ATTN_EDIT_PROJECT: SITE:LAYERS[.HEAD][@POSITIONS]=FILE[*FACTOR[+OFFSET]],
+     * "resid_post:all=v.npy", "resid_post:3=v.npy*1-4" */
+    const char *const *projects;
+    /* [n_rescale] ATTN_EDIT_SCALE: SITE:LAYERS[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5" */
     const char *const *rescales;
-    size_t n_knockout, n_patch, n_steer, n_rescale;
+    size_t n_knockout, n_patch, n_steer, n_project, n_rescale;
 
     /* The values read from these texts: owned. */
     struct attn_intervention *interventions; /* [n_intervention] */

@@ -25,6 +25,7 @@ static enum attn_edit_option option_of_given(const struct attn_intervention *giv
            : given->op == ATTN_EDIT_MASK    ? ATTN_EDIT_OPTION_KNOCKOUT
            : given->op == ATTN_EDIT_REPLACE ? ATTN_EDIT_OPTION_PATCH
            : given->op == ATTN_EDIT_ADD     ? ATTN_EDIT_OPTION_STEER
+           : given->op == ATTN_EDIT_PROJECT ? ATTN_EDIT_OPTION_PROJECT
                                             : ATTN_EDIT_OPTION_RESCALE;
 }
 
@@ -144,11 +145,9 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
             !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_choice(given->at.stack, ATTN_STACK_TOWER + 1, "stack", err) ||
             !attn_is_given(given->heads.n == 0 || given->heads.items, "heads", err) ||
-            !attn_is_given(is_knockout
-                               ? attn_number_list_is_given(&given->positions) &&
-                                     attn_number_list_is_given(&given->keys)
-                               : (given->op != ATTN_EDIT_REPLACE && given->op != ATTN_EDIT_ADD) ||
-                                     given->values.data,
+            !attn_is_given(is_knockout ? attn_number_list_is_given(&given->positions) &&
+                                             attn_number_list_is_given(&given->keys)
+                                       : !attn_edit_op_has_data(given->op) || given->values.data,
                            attn_intervention_field(given), err))
             return ATTN_INVALID;
         ATTN_TRY(check_ignored(given, err));
@@ -204,6 +203,7 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
         [ATTN_EDIT_OPTION_KNOCKOUT] = attn_edits_add_knockouts,
         [ATTN_EDIT_OPTION_PATCH] = attn_edits_add_values,
         [ATTN_EDIT_OPTION_STEER] = attn_edits_add_values,
+        [ATTN_EDIT_OPTION_PROJECT] = attn_edits_add_values,
         [ATTN_EDIT_OPTION_RESCALE] = attn_edits_add_values,
     };
     struct attn_edit_range range = {0, 0};
@@ -256,10 +256,7 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
             edit.at.stack = attn_dims_own_stack(scope->dims->encoder);
         attn_selection_free(heads);
     } else {
-        ATTN_TRY(attn_edit_place_check(given, scope->model, err));
-        ATTN_TRY(attn_edits_check_values(scope, given, err));
-        edit.op = ATTN_EDIT_ZERO;
-        edit.at = given->at;
+        return attn_edits_sketch_values(scope, list, i, err);
     }
     return attn_edits_append(list, &edit, i, err);
 }
@@ -273,7 +270,7 @@ static void drop_text(struct attn_edit_list *list)
 
         edit->row0 = edit->col0 = 0;
         edit->row1 = edit->col1 = SIZE_MAX;
-        if (edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD)
+        if (attn_edit_op_has_data(edit->op))
             edit->op = ATTN_EDIT_ZERO;
     }
 }
@@ -363,7 +360,8 @@ static enum attn_edit_option option_of(const struct attn_edit_part *part)
 static const char *const fields[ATTN_N_EDIT_OPTION] = {
     [ATTN_EDIT_OPTION_ABLATE] = "`ablate`",      [ATTN_EDIT_OPTION_ITEMS] = "the edit",
     [ATTN_EDIT_OPTION_KNOCKOUT] = "`knockouts`", [ATTN_EDIT_OPTION_PATCH] = "`patches`",
-    [ATTN_EDIT_OPTION_STEER] = "`steer`",        [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
+    [ATTN_EDIT_OPTION_STEER] = "`steer`",        [ATTN_EDIT_OPTION_PROJECT] = "`project`",
+    [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
 };
 
 /* Appends the name of PART to NAMES, after a comma unless it is the first. */

@@ -26,6 +26,7 @@ enum attn_edit_option {
     ATTN_EDIT_OPTION_KNOCKOUT,    /* from here on, each part gets its own note */
     ATTN_EDIT_OPTION_PATCH,
     ATTN_EDIT_OPTION_STEER,
+    ATTN_EDIT_OPTION_PROJECT,
     ATTN_EDIT_OPTION_RESCALE,
     ATTN_N_EDIT_OPTION
 };

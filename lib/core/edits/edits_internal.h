@@ -59,11 +59,12 @@ enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
                                    const struct attn_dims *dims, struct attn_selection **selection,
                                    struct attn_error *err);
 
-/* Checks that the array of GIVEN, a patch or a steering, is as wide as the tensor, and that GIVEN
- * names one head if that is required. */
-enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
-                                         const struct attn_intervention *given,
-                                         struct attn_error *err);
+/* Checks that the model has what part number PART of LIST names, a patch, a steering or a
+ * projection, that its array is as wide as the tensor, and that it names one head if that is
+ * required. Appends edits that stand for it. */
+enum attn_status attn_edits_sketch_values(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, size_t part,
+                                          struct attn_error *err);
 
 /* Returns the scope of edits of the stack of AT: SCOPE itself, or for the encoder a scope with its
  * model, its sizes, and the source as its text. */
@@ -84,6 +85,26 @@ bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err);
 /* Return its name in messages, and the field that messages begin with, such as "patches". */
 const char *attn_intervention_name(const struct attn_intervention *intervention);
 const char *attn_intervention_field(const struct attn_intervention *intervention);
+
+/* Creates an array of GIVEN in each of its layers, which has no lists of layers then. It borrows
+ * from GIVEN; the caller frees it with attn_free. ATTN_INVALID if the model of SCOPE lacks one. */
+enum attn_status attn_intervention_expand(const struct attn_edit_scope *scope,
+                                          const struct attn_intervention *given,
+                                          struct attn_intervention **each, size_t *n,
+                                          struct attn_error *err);
+
+/* Whether values of OP are added, or projected out: a vector, or a row for each position. */
+static inline bool attn_edit_op_has_vector(enum attn_edit_op op)
+{
+    return op == ATTN_EDIT_ADD || op == ATTN_EDIT_PROJECT;
+}
+
+/* A file with a vector for each of some layers, as those of llama.cpp are: reads PATH into the
+ * values, `vector_layers` and `made_layers` of MADE. *is_one: whether PATH is such a file; else
+ * MADE is unchanged. NULL: the program reads none. */
+typedef enum attn_status attn_directions_fn(const char *path, bool *is_one,
+                                            struct attn_intervention *made, struct attn_error *err);
+extern attn_directions_fn *const attn_directions;
 
 /* Whether STEERING applies the same vector or factor at all its positions. */
 bool attn_intervention_is_vector(const struct attn_intervention *steering);

@@ -119,6 +119,22 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
                              : values->data + (edit->row0 * tensor->n_head + head) * tensor->width;
 }
 
+/* Checks that no vector of GIVEN, a projection, is 0: it would have no direction. */
+static enum attn_status check_lengths(const struct attn_edit_tensor *tensor,
+                                      const struct attn_intervention *given, struct attn_error *err)
+{
+    const size_t n = attn_ndarray_n_element(&given->values), width = tensor->width;
+    size_t n_zero = 0;
+
+    for (size_t i = 0; i < n && given->op == ATTN_EDIT_PROJECT && n_zero < width; i++)
+        n_zero = given->values.data[i] == 0 ? (i % width == 0 ? 0 : n_zero) + 1 : 0;
+    return n_zero < width
+               ? ATTN_OK
+               : attn_error_set(
+                     err, ATTN_INVALID, "'%s' has a vector of zeros, which has no direction",
+                     attn_quote_string(given->values.name ? given->values.name : "project").text);
+}
+
 /* Checks that the values of GIVEN are a vector, or have a row for each of the positions that are
  * named. */
 static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
@@ -132,7 +148,7 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
         n_meant += !tensor->rows || tensor->rows[i];
     if (values->rank > 0 && values->rank <= 2 && values->shape[values->rank - 1] == tensor->width &&
         (attn_intervention_is_vector(given) || values->shape[0] == n_meant))
-        return ATTN_OK;
+        return check_lengths(tensor, given, err);
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' has the shape %s, expected [%zu], or [%zu, %zu], a row for each "
                           "position",
@@ -141,12 +157,18 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
                           n_meant, tensor->width);
 }
 
-/* Checks that GIVEN names one head if the tensor has heads: an addend needs one. */
+/* Checks that GIVEN names one head if the tensor has heads: an addend needs one. A projection is of
+ * vectors, not of matrices. */
 static enum attn_status check_head(const struct attn_edit_tensor *tensor,
                                    const struct attn_intervention *given, struct attn_error *err)
 {
     const struct attn_location *at = &tensor->at;
 
+    if (given->op == ATTN_EDIT_PROJECT && tensor->is_matrix)
+        return attn_error_set(
+            err, ATTN_INVALID, "%s: '%s' is of the matrices '%s', expected a site of vectors",
+            attn_intervention_field(given), attn_quote_string(attn_intervention_name(given)).text,
+            attn_site_name(at->site));
     if (!tensor->has_heads || at->head != ATTN_ALL_HEADS)
         return ATTN_OK;
     return attn_error_set(
@@ -156,13 +178,13 @@ static enum attn_status check_head(const struct attn_edit_tensor *tensor,
         at->stack != ATTN_STACK_ONLY ? ":" : "", attn_site_name(at->site), at->layer);
 }
 
-enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
-                                         const struct attn_intervention *given,
-                                         struct attn_error *err)
+/* Checks what the array of GIVEN, in one layer, says without a text. */
+static enum attn_status check_values(const struct attn_edit_scope *scope,
+                                     const struct attn_intervention *given, struct attn_error *err)
 {
     struct attn_edit_tensor tensor = {.at = given->at};
 
-    if (given->op != ATTN_EDIT_ADD)
+    if (!attn_edit_op_has_vector(given->op))
         return ATTN_OK;
     attn_edit_tensor_size(attn_edit_scope_at(scope, &given->at).dims, &tensor);
     ATTN_TRY(check_head(&tensor, given, err));
@@ -171,13 +193,14 @@ enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
                : attn_error_at(check_rows(&tensor, given, err), ATTN_STAGE_INPUT, err);
 }
 
-/* Appends the edits of part number PART in HEAD: one for each range of neighbouring rows that are
- * changed. If no positions are named and all get the same, generated positions get it, too. */
+/* Appends the edits of GIVEN, part number PART, in HEAD: one for each range of neighbouring rows
+ * that are changed. If no positions are named and all get the same, generated positions get it,
+ * too. */
 static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
+                                 const struct attn_intervention *given,
                                  const struct attn_edit_tensor *tensor, int head,
                                  struct attn_error *err)
 {
-    const struct attn_intervention *given = list->parts[part].given;
     const struct attn_ndarray *values = &given->values;
     const bool is_patch = given->op == ATTN_EDIT_REPLACE;
     /* One vector or factor for all positions. */
@@ -190,12 +213,13 @@ static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
 
         edit.op = given->op;
         edit.factor = given->factor;
+        edit.offset = given->offset;
         edit.ld = is_same ? 0 : tensor->width;
         if (is_patch && !tensor->is_matrix)
             edit.ld = tensor->n_head * tensor->width;
         if (is_patch)
             edit.data = values_of(tensor, values, (size_t)head, &edit);
-        else if (given->op == ATTN_EDIT_ADD)
+        else if (attn_edit_op_has_vector(given->op))
             edit.data = values->data + (is_same ? 0 : n_done * tensor->width);
         else if (tensor->is_matrix)
             edit.col1 = SIZE_MAX; /* the columns of generated keys, too */
@@ -206,23 +230,149 @@ static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
     return ATTN_OK;
 }
 
-/* Appends the edits of part number PART: those of a patch head by head. */
+/* Appends the edits of GIVEN, part number PART in one layer: those of a patch head by head. */
 static enum attn_status add_part(struct attn_edit_list *list, size_t part,
+                                 const struct attn_intervention *given,
                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    const struct attn_intervention *given = list->parts[part].given;
     const bool is_each = given->op == ATTN_EDIT_REPLACE && given->at.head == ATTN_ALL_HEADS;
     const int first = is_each || !tensor->has_heads ? 0 : given->at.head;
 
     if (given->op == ATTN_EDIT_REPLACE)
         ATTN_TRY(attn_error_at(check_whole(tensor, &given->values, err), ATTN_STAGE_INPUT, err));
-    if (given->op == ATTN_EDIT_ADD) {
+    if (attn_edit_op_has_vector(given->op)) {
         ATTN_TRY(attn_error_at(check_head(tensor, given, err), ATTN_STAGE_OPTIONS, err));
         ATTN_TRY(attn_error_at(check_rows(tensor, given, err), ATTN_STAGE_INPUT, err));
     }
     for (int head = first; head < (is_each ? (int)tensor->n_head : first + 1); head++)
-        ATTN_TRY(add_rows(list, part, tensor, head, err));
+        ATTN_TRY(add_rows(list, part, given, tensor, head, err));
     return ATTN_OK;
+}
+
+/* --- Layers ----------------------------------------------------------------------------------- */
+
+/* Sets the FLAGS [N] of the layers of GIVEN to 1. */
+static enum attn_status flag_layers(const struct attn_intervention *given, size_t n,
+                                    unsigned char *flags, struct attn_error *err)
+{
+    const char *name = given->values.name ? given->values.name : "values";
+    const bool is_all = given->layers.n == 0 && given->layers.text &&
+                        strcmp(given->layers.text, "all") == 0 && given->n_vector > 0;
+
+    for (size_t i = 0; i < given->n_vector; i++)
+        if (given->vector_layers[i] < 0 || (uint64_t)given->vector_layers[i] >= n)
+            return attn_error_set(
+                err, ATTN_INVALID, "'%s' has direction.%lld, and the model has layers 0 to %zu",
+                attn_quote_string(name).text, (long long)given->vector_layers[i], n - 1);
+        else if (is_all)
+            flags[given->vector_layers[i]] = 1;
+    return is_all ? ATTN_OK : attn_number_list_flag(&given->layers, "layers", n, flags, err);
+}
+
+/* Sets the values of ONE, which is GIVEN in the layer of `at`: those of the vector of this layer.
+ */
+static enum attn_status choose_vector(const struct attn_intervention *given,
+                                      struct attn_intervention *one, struct attn_error *err)
+{
+    const size_t width = given->values.shape[given->values.rank - 1];
+    size_t i = 0;
+
+    while (i < given->n_vector && given->vector_layers[i] != one->at.layer)
+        i++;
+    if (given->n_vector == 0)
+        return ATTN_OK;
+    if (i == given->n_vector)
+        return attn_error_set(
+            err, ATTN_INVALID, "'%s' has no direction.%d",
+            attn_quote_string(given->values.name ? given->values.name : "values").text,
+            one->at.layer);
+    one->values = (struct attn_ndarray){.name = given->values.name,
+                                        .rank = 1,
+                                        .shape = {width},
+                                        .data = given->values.data + i * width};
+    one->n_vector = 0;
+    return ATTN_OK;
+}
+
+enum attn_status attn_intervention_expand(const struct attn_edit_scope *scope,
+                                          const struct attn_intervention *given,
+                                          struct attn_intervention **each, size_t *n,
+                                          struct attn_error *err)
+{
+    const bool is_list = attn_number_list_is_given(&given->layers);
+    enum attn_status status = attn_error_in(
+        attn_edit_stack_check(given->at.stack, scope->model, attn_intervention_name(given), err),
+        attn_intervention_field(given), err);
+    size_t n_layer;
+    unsigned char *flags;
+
+    *each = NULL, *n = 0;
+    ATTN_TRY(status);
+    n_layer = is_list ? attn_dims_n_whole_layer(attn_edit_scope_at(scope, &given->at).dims) : 1;
+    ATTN_TRY(ATTN_ALLOC(*each, n_layer, err));
+    flags = attn_alloc(n_layer, 1, err);
+    if (!flags)
+        status = ATTN_NO_MEMORY;
+    else if (is_list)
+        status = attn_error_in(flag_layers(given, n_layer, flags, err),
+                               attn_intervention_field(given), err);
+    for (size_t layer = 0; status == ATTN_OK && layer < n_layer; layer++) {
+        struct attn_intervention *one = &(*each)[*n];
+
+        if (is_list && !flags[layer])
+            continue;
+        *one = *given;
+        one->layers = (struct attn_number_list){0};
+        one->at.layer = is_list ? (int)layer : given->at.layer;
+        status = attn_error_in(choose_vector(given, one, err), attn_intervention_field(given), err);
+        *n += 1;
+    }
+    attn_free(flags);
+    if (status != ATTN_OK) {
+        attn_free(*each);
+        *each = NULL;
+    }
+    return status;
+}
+
+enum attn_status attn_edits_sketch_values(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, size_t part,
+                                          struct attn_error *err)
+{
+    struct attn_intervention *each;
+    enum attn_status status;
+    size_t n;
+
+    ATTN_TRY(attn_intervention_expand(scope, list->parts[part].given, &each, &n, err));
+    status = ATTN_OK;
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+        status = attn_edit_place_check(&each[i], scope->model, err);
+        if (status == ATTN_OK)
+            status = check_values(scope, &each[i], err);
+        edit.op = ATTN_EDIT_ZERO;
+        edit.at = each[i].at;
+        if (status == ATTN_OK)
+            status = attn_edits_append(list, &edit, part, err);
+    }
+    attn_free(each);
+    return status;
+}
+
+/* Appends the edits of GIVEN, part number PART in one layer. */
+static enum attn_status add_in_layer(const struct attn_edit_scope *scope,
+                                     struct attn_edit_list *list, size_t part,
+                                     const struct attn_intervention *given, struct attn_error *err)
+{
+    struct attn_edit_tensor tensor = {.at = given->at};
+    enum attn_status status =
+        attn_error_at(find_tensor(scope, given, &tensor, err), ATTN_STAGE_OPTIONS, err);
+
+    if (status == ATTN_OK)
+        status = add_part(list, part, given, &tensor, err);
+    attn_free(tensor.rows);
+    return status;
 }
 
 enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
@@ -230,14 +380,16 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
                                        struct attn_error *err)
 {
     for (size_t i = range.first; i < range.end; i++) {
-        const struct attn_intervention *given = list->parts[i].given;
-        struct attn_edit_tensor tensor = {.at = given->at};
-        enum attn_status status =
-            attn_error_at(find_tensor(scope, given, &tensor, err), ATTN_STAGE_OPTIONS, err);
+        struct attn_intervention *each;
+        enum attn_status status = ATTN_OK;
+        size_t n;
 
-        if (status == ATTN_OK)
-            status = add_part(list, i, &tensor, err);
-        attn_free(tensor.rows);
+        ATTN_TRY(
+            attn_error_at(attn_intervention_expand(scope, list->parts[i].given, &each, &n, err),
+                          ATTN_STAGE_OPTIONS, err));
+        for (size_t k = 0; status == ATTN_OK && k < n; k++)
+            status = add_in_layer(scope, list, i, &each[k], err);
+        attn_free(each);
         ATTN_TRY(status);
     }
     return ATTN_OK;

@@ -64,16 +64,23 @@ bool attn_knockout_cut(char *text, const char **queries, const char **keys, cons
 
 /* --- Places ---------------------------------------------------------------------------------- */
 
-/* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE. Whether it is one of these. */
-static bool read_layer(const char *text, const char *end, struct attn_intervention *place)
+/* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE; where *layers is not NULL, LAYER
+ * may be a list, whose beginning it becomes, and else NULL. Whether it is one of these. */
+static bool read_layer(const char *text, const char *end, struct attn_intervention *place,
+                       const char **layers)
 {
     const char *dot = memchr(text, '.', (size_t)(end - text));
     const char *layer_end = dot ? dot : end;
-    int64_t layer, head = ATTN_ALL_HEADS;
+    int64_t layer = 0, head = ATTN_ALL_HEADS;
+    const bool is_one = attn_parse_int(text, (size_t)(layer_end - text), 0, INT32_MAX, &layer);
+    const bool is_list = !is_one && layers && layer_end > text &&
+                         strspn(text, "0123456789,-+al") >= (size_t)(layer_end - text);
 
-    if (!attn_parse_int(text, (size_t)(layer_end - text), 0, INT32_MAX, &layer) ||
+    if ((!is_one && !is_list) ||
         (dot && !attn_parse_int(dot + 1, (size_t)(end - dot - 1), 0, INT32_MAX, &head)))
         return false;
+    if (layers)
+        *layers = is_list ? text : NULL;
     place->at.layer = (int)layer;
     place->at.head = (int)head;
     return true;
@@ -95,11 +102,11 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
     return false;
 }
 
-/* Reads SITE:LAYER[.HEAD], or SITE of a tensor outside the layers, which ends at END, into PLACE.
- * *is_site: whether the site is one that can be edited there. Returns false for another text with a
- * colon. */
+/* Reads SITE:LAYER[.HEAD], or SITE of a tensor outside the layers, which ends at END, into PLACE;
+ * LAYERS as of read_layer. *is_site: whether the site is one that can be edited there. Returns
+ * false for another text with a colon. */
 static bool read_tensor(const char *text, const char *end, struct attn_intervention *place,
-                        bool *is_site)
+                        const char **layers, bool *is_site)
 {
     const char *colon;
     size_t n_stack;
@@ -110,13 +117,15 @@ static bool read_tensor(const char *text, const char *end, struct attn_intervent
     place->at.layer = ATTN_NO_LAYER;
     place->at.head = ATTN_ALL_HEADS;
     *is_site = read_site(text, (size_t)((colon ? colon : end) - text), colon, place);
-    return !colon || (*is_site && read_layer(colon + 1, end, place));
+    return !colon || (*is_site && read_layer(colon + 1, end, place, layers));
 }
 
-/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Whether it is such a text. */
+/* Cuts TEXT, "SITE:LAYERS[.HEAD][@POSITIONS]=VALUE", into its parts. Whether it is such a text; a
+ * patch has one layer. */
 static bool read_place(char *text, struct attn_intervention *place, char **value)
 {
     char *equals = find_outside(text, '='), *at;
+    const char **layers = place->op == ATTN_EDIT_REPLACE ? NULL : &place->layers.text;
     bool is_site;
 
     if (!equals || equals[1] == '\0')
@@ -125,7 +134,12 @@ static bool read_place(char *text, struct attn_intervention *place, char **value
     *value = equals + 1;
     at = find_outside(text, '@');
     place->positions.text = at ? at + 1 : NULL;
-    return read_tensor(text, at ? at : equals, place, &is_site) && is_site && place->at.layer >= 0;
+    if (!read_tensor(text, at ? at : equals, place, layers, &is_site) || !is_site ||
+        place->at.layer < 0)
+        return false;
+    if (place->layers.text) /* it ends where the head, the positions or the value begin */
+        text[strcspn(text, ":") + 1 + strcspn(place->layers.text, ".@")] = '\0';
+    return true;
 }
 
 /* Reads TEXT, an item of a list of ablations, into MADE. Whether it is written as one. */
@@ -145,7 +159,8 @@ static bool read_ablation(char *text, struct attn_intervention *made)
             text += strlen(words[i].word);
             break;
         }
-    if (made->op != ATTN_EDIT_UNIFORM && !read_tensor(text, text + strlen(text), &place, &is_site))
+    if (made->op != ATTN_EDIT_UNIFORM &&
+        !read_tensor(text, text + strlen(text), &place, NULL, &is_site))
         return false;
     if (is_site)
         made->at = place.at;
@@ -371,30 +386,58 @@ static bool read_factor(char *text, float *factor)
     return true;
 }
 
-/* Cuts "FILE.npy*FACTOR" into a path and *factor, which is 1 if there is none. Returns whether the
- * factor is a number. */
-static bool read_file_name(char *value, float *factor)
+/* Reads "FACTOR" into *factor; where OFFSET is not NULL, also "FACTOR+OFFSET" and "FACTOR-OFFSET".
+ */
+static bool read_factors(char *text, float *factor, float *offset)
+{
+    char *sign = text;
+
+    do
+        sign = *sign ? strpbrk(sign + 1, "+-") : NULL;
+    while (sign && (sign[-1] == 'e' || sign[-1] == 'E'));
+    if (!sign || !offset)
+        return read_factor(text, factor);
+    if (sign[1] == '+' || sign[1] == '-' || !read_factor(*sign == '+' ? sign + 1 : sign, offset))
+        return false;
+    *sign = '\0';
+    return read_factor(text, factor);
+}
+
+/* Cuts "FILE.npy*FACTOR" into a path and the factor of MADE, which is 1 if there is none, with the
+ * offset of a projection. Returns whether they are numbers. */
+static bool read_file_name(char *value, struct attn_intervention *made)
 {
     const size_t size = strlen(value);
     char *star = strrchr(value, '*');
 
-    *factor = 1;
-    if (!star || (size > 4 && strcmp(value + size - 4, ".npy") == 0))
+    made->factor = 1;
+    if (!star || (size > 4 && strcmp(value + size - 4, ".npy") == 0) ||
+        (size > 5 && strcmp(value + size - 5, ".gguf") == 0))
         return true;
     *star = '\0';
-    return star > value && read_factor(star + 1, factor);
+    return star > value && read_factors(star + 1, &made->factor,
+                                        made->op == ATTN_EDIT_PROJECT ? &made->offset : NULL);
 }
 
-/* Reads the array of the file PATH into VALUES, and multiplies it by FACTOR. */
-static enum attn_status read_vectors(const char *path, float factor, struct attn_ndarray *values,
+/* Reads the array of the file PATH into the values of MADE, and multiplies it by FACTOR. */
+static enum attn_status read_vectors(const char *path, float factor, struct attn_intervention *made,
                                      struct attn_error *err)
 {
+    struct attn_ndarray *values = &made->values;
     struct attn_not_finite bad;
-    bool is_finite = true;
+    bool is_finite = true, is_read = false;
     float *products;
     size_t n;
 
-    ATTN_TRY(attn_ndarray_read(path, 1, 2, "[n] or [P, n]", values, err));
+    if (attn_directions)
+        ATTN_TRY(attn_directions(path, &is_read, made, err));
+    if (is_read && made->at.site != ATTN_SITE_RESID_POST)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%s' is a control vector, which belongs to 'resid_post', not to '%s'",
+            attn_quote_string(path).text, attn_site_name(made->at.site));
+    if (!is_read)
+        ATTN_TRY(attn_ndarray_read(path, 1, 2, "[n] or [P, n]", values, err));
     n = attn_ndarray_n_element(values);
     bad = attn_ndarray_not_finite(values);
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
@@ -434,9 +477,12 @@ static const struct form {
                         "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'"},
     [ATTN_EDIT_REPLACE] = {"patches", "is no patch", "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz",
                            "'z:2.5@-1=clean.npz' takes head 5 of layer 2 at the last position"},
-    [ATTN_EDIT_ADD] = {"steer", "is no steering", "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR]",
+    [ATTN_EDIT_ADD] = {"steer", "is no steering", "SITE:LAYERS[.HEAD][@POSITIONS]=FILE[*FACTOR]",
                        "'resid_pre:2@-1=v.npy*1.5' adds 1.5 times a vector at the last position"},
-    [ATTN_EDIT_SCALE] = {"rescale", "does not rescale", "SITE:LAYER[.HEAD][@POSITIONS]=FACTOR",
+    [ATTN_EDIT_PROJECT] =
+        {"project", "is no projection", "SITE:LAYERS[.HEAD][@POSITIONS]=FILE[*FACTOR[+OFFSET]]",
+         "'resid_post:all=v.npy' takes the part along a vector out of each layer"},
+    [ATTN_EDIT_SCALE] = {"rescale", "does not rescale", "SITE:LAYERS[.HEAD][@POSITIONS]=FACTOR",
                          "'z:2.5=0.5' halves the context vectors of head 5 of layer 2"},
 };
 
@@ -449,7 +495,7 @@ bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err)
 {
     if ((unsigned)op < sizeof forms / sizeof *forms && forms[op].field)
         return true;
-    attn_refuse(err, ATTN_STAGE_OPTIONS, "'op' of an intervention is %d, expected 0 to 4, 6 or 7",
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'op' of an intervention is %d, expected 0 to 4 or 6 to 8",
                 (int)op);
     return false;
 }
@@ -480,23 +526,25 @@ static bool cut(char *text, struct attn_intervention *made, char **value)
     if (!read_place(text, made, value))
         return false;
     return made->op == ATTN_EDIT_REPLACE ||
-           (made->op == ATTN_EDIT_ADD ? read_file_name : read_factor)(*value, &made->factor);
+           (attn_edit_op_has_vector(made->op) ? read_file_name(*value, made)
+                                              : read_factor(*value, &made->factor));
 }
 
 /* Reads the array of the file VALUE into MADE, if its operation has one. */
 static enum attn_status read_values(const char *value, struct attn_intervention *made,
                                     struct attn_error *err)
 {
-    const float factor = made->factor;
+    const bool is_added = made->op == ATTN_EDIT_ADD;
+    const float factor = is_added ? made->factor : 1;
 
     if (made->op == ATTN_EDIT_REPLACE) {
         made->values.name = value;
         return read_array(made, err);
     }
-    if (made->op != ATTN_EDIT_ADD)
+    if (!attn_edit_op_has_vector(made->op))
         return ATTN_OK;
-    made->factor = 1;
-    return read_vectors(value, factor, &made->values, err);
+    made->factor = is_added ? 1 : made->factor;
+    return read_vectors(value, factor, made, err);
 }
 
 /* Reads made->text into MADE, and checks it against MODEL, which may be NULL. */
@@ -547,5 +595,6 @@ void attn_intervention_release(struct attn_intervention *intervention)
         return;
     attn_ndarray_release(&intervention->values);
     attn_free(intervention->text);
+    attn_free(intervention->made_layers);
     *intervention = ATTN_INTERVENTION_DEFAULT;
 }

@@ -1,6 +1,6 @@
 /*
  * intervention.h - changes to a run that name heads, words of the text or arrays of files:
- * ablations, knockouts, patches, steering and rescaling. All other changes are edits
+ * ablations, knockouts, patches, steering, projecting and rescaling. All other changes are edits
  * (trace/edit.h).
  *
  *     const int64_t three[] = {3};
@@ -32,15 +32,19 @@ struct attn_intervention {
      * found first; or the weights of heads become equal. MASK, a knockout: some queries do not look
      * at some keys; their scores become minus infinity before the softmax (Geva et al. 2304.14767).
      * REPLACE, a patch: the tensor gets the values of another run. ADD, steering: a vector is added
-     * (Turner et al. 2308.10248). SCALE: the tensor is multiplied by a factor. Lists that an
-     * operation does not use are refused. */
+     * (Turner et al. 2308.10248). PROJECT: the part along a vector is taken out or set
+     * (trace/edit.h). SCALE: the tensor is multiplied by a factor. Lists that an operation does not
+     * use are refused.
+     */
     enum attn_edit_op op;
     /* Not of a knockout: which tensor; its site is in a layer, but for ZERO and MEAN, and not
      * derived; for k and v the head is a key/value head; head ATTN_ALL_HEADS: the site has no
      * heads, or all heads are changed. UNIFORM ignores the site. */
     struct attn_location at;
-    /* The rows, which of a knockout are queries. Not given: all; generated ones too, if a vector is
-     * added or all are multiplied. An ablation has none. */
+    /* ADD, PROJECT, SCALE: the layers, instead of that of `at`. Not given: that layer alone. */
+    struct attn_number_list layers;
+    /* The rows, which of a knockout are queries. Not given: all; generated ones too, if all get the
+     * same vector or factor. An ablation has none. */
     struct attn_number_list positions;
     /* MASK: the keys, which are positions of the source in layers that attend to one. */
     struct attn_number_list keys;
@@ -48,12 +52,17 @@ struct attn_intervention {
      * `at`. */
     struct attn_head_list heads;
     /* REPLACE: the whole tensor, with all positions of the text and all heads: [T, n], [T, H, n] or
-     * [H, T, S]. ADD: [n] or [1, n] for each position, or [P, n] with a row for each named position
-     * in order. */
+     * [H, T, S]. ADD, PROJECT: [n] or [1, n] for each position, or [P, n] with a row for each named
+     * position in order. */
     struct attn_ndarray values;
-    float factor;         /* SCALE */
+    /* ADD, PROJECT at resid_post: values [n_vector, n] are a vector for each of these layers, which
+     * `layers` "all" names, too; NULL: values are those of every layer. */
+    const int64_t *vector_layers;
+    size_t n_vector;
+    float factor, offset; /* of SCALE and PROJECT; of PROJECT */
     const char *name;     /* its name in messages; NULL: its site, or the queries of a knockout */
-    char *text;           /* owns the text that was read; or NULL */
+    char *text;           /* owns the text that was read, or NULL */
+    int64_t *made_layers; /* owns the layers that were read, or NULL */
     const void *later[2]; /* NULL: room for fields of later versions */
 };
 

@@ -294,14 +294,10 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0) {
         attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
                        quote_path(file).text);
-        if (file->size >= 4 && memcmp(data, "GGUF", 4) == 0)
-            attn_error_hint(err, ATTN_FOREIGN_DIRECTIONS, quote_path(file).text);
-        else
-            attn_error_hint(err, "%s",
-                            file->size >= 4 && memcmp(data, "PK\3\4", 4) == 0
-                                ? "it looks like a .npz archive: unzip it and give one of its "
-                                  "arrays"
-                                : "np.save('FILE.npy', array) writes one");
+        attn_error_hint(err, "%s",
+                        file->size >= 4 && memcmp(data, "PK\3\4", 4) == 0
+                            ? "it looks like a .npz archive: unzip it and give one of its arrays"
+                            : "np.save('FILE.npy', array) writes one");
         return ATTN_FORMAT;
     }
     if (data[MAGIC_SIZE] < 1 || data[MAGIC_SIZE] > 3 || data[MAGIC_SIZE + 1] != 0)

@@ -76,13 +76,10 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
 /* Whether SOURCE has a file of weights under one of its usual names, or an index of such files. */
 bool attn_tensor_files_are_in(const struct attn_source *source);
 
-/* Hints about an adapter, and about the arrays of the control vector, in the file %s. */
+/* Hints about an adapter, and about a control vector, in the file %s. */
 #define ATTN_FOREIGN_MERGE_GGUF                                                                    \
     "llama-export-lora of llama.cpp merges it with its model into a GGUF file that is read"
-#define ATTN_FOREIGN_DIRECTIONS                                                                    \
-    "python3 -c \"import gguf, numpy; [numpy.save(t.name, t.data) for t in "                       \
-    "gguf.GGUFReader('%s').tensors]\"; then `steer` resid_post:1=direction.1.npy, and so for the " \
-    "other layers"
+#define ATTN_FOREIGN_DIRECTIONS "`steer` resid_post:all=%s adds it, `project` takes it out"
 
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 

@@ -107,7 +107,12 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
         edit->at.site != ATTN_SITE_ATTN_SCORES)
         return attn_error_set(err, ATTN_INVALID,
                               "an edit masks '%s', expected 'qk' or 'attn_scores'", name);
-    if ((edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD) &&
+    if (edit->op == ATTN_EDIT_PROJECT &&
+        (attn_site_has_keys(edit->at.site) || attn_site_layout(edit->at.site) == ATTN_LAYOUT_RANK))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit projects '%s', expected a site whose rows are vectors",
+                              name);
+    if (attn_edit_op_has_data(edit->op) &&
         (!edit->data || edit->col1 == SIZE_MAX ||
          (edit->ld > 0 && (edit->row1 == SIZE_MAX || edit->ld < edit->col1 - edit->col0))))
         return attn_error_set(err, ATTN_INVALID,
@@ -126,7 +131,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
     for (size_t i = 0; i < n_edit; i++) {
         if (!ATTN_IS_KNOWN(edits[i].later, "edit", err) ||
             !attn_is_choice(edits[i].at.site, ATTN_N_SITE, "site", err) ||
-            !attn_is_choice(edits[i].op, ATTN_EDIT_FUNCTION + 1, "op", err))
+            !attn_is_choice(edits[i].op == ATTN_EDIT_PROJECT ? 0 : edits[i].op,
+                            ATTN_EDIT_FUNCTION + 1, "op", err))
             return ATTN_INVALID;
         ATTN_TRY(check_place(&edits[i], dims, err));
         ATTN_TRY(check_op(&edits[i], err));
@@ -154,14 +160,32 @@ bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct
     return false;
 }
 
+bool attn_edit_op_has_data(enum attn_edit_op op)
+{
+    return op == ATTN_EDIT_REPLACE || op == ATTN_EDIT_ADD || op == ATTN_EDIT_PROJECT;
+}
+
+/* Returns what times V [n] EDIT, a projection, adds to X. */
+static double find_step(const struct attn_edit *edit, const float *v, const float *x, size_t n)
+{
+    double along = 0, square = 0;
+
+    for (size_t j = 0; j < n; j++) {
+        along += (double)v[j] * (double)x[j];
+        square += (double)v[j] * (double)v[j];
+    }
+    return square > 0 ? (double)edit->offset / sqrt(square) - (double)edit->factor * along / square
+                      : 0;
+}
+
 /* Applies EDIT to x [n], the cells of one row. DATA are the edit's values at these columns; NULL if
  * its op has none. Returns whether x changed. */
 static bool edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
 {
+    const double step = edit->op == ATTN_EDIT_PROJECT ? find_step(edit, data, x, n) : 0;
     bool is_changed = false;
 
-    assert(data || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD &&
-                    edit->op != ATTN_EDIT_FUNCTION));
+    assert(data || (!attn_edit_op_has_data(edit->op) && edit->op != ATTN_EDIT_FUNCTION));
     for (size_t j = 0; j < n; j++) {
         const float before = x[j];
 
@@ -179,6 +203,9 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
             break;
         case ATTN_EDIT_ADD:
             x[j] += data[j];
+            break;
+        case ATTN_EDIT_PROJECT:
+            x[j] = (float)((double)before + step * (double)data[j]);
             break;
         case ATTN_EDIT_MEAN: /* only of interventions */
         case ATTN_EDIT_UNIFORM:

@@ -38,6 +38,9 @@ enum attn_edit_op {
      * heads: equal for all keys that a query sees. */
     ATTN_EDIT_MEAN = 6,
     ATTN_EDIT_UNIFORM = 7,
+    /* x = x - factor * v (v.x) / |v|^2 + offset * v / |v|, where v is data: with factor 1 the part
+     * along v becomes offset (Arditi et al. 2406.11717). Only of vectors. */
+    ATTN_EDIT_PROJECT = 8,
 };
 
 struct attn_trace_event; /* trace/trace.h */
@@ -59,13 +62,14 @@ struct attn_edit {
     size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
     size_t col0, col1; /* columns col0 <= c < col1: keys of matrices, components of vectors */
     enum attn_edit_op op;
-    float factor;      /* the factor of SCALE */
-    const float *data; /* of REPLACE and ADD: [row1 - row0, col1 - col0], rows ld floats apart;
-                          borrowed by the session. row1 and col1 must then be given */
+    float factor;      /* of SCALE and PROJECT */
+    const float *data; /* of REPLACE, ADD and PROJECT: [row1 - row0, col1 - col0], rows ld floats
+                          apart; borrowed by the session. row1 and col1 must then be given */
     size_t ld;         /* 0: data [col1 - col0] is used for every row, and row1 may be left out */
     attn_edit_fn function; /* of FUNCTION, which changes all columns; else NULL */
     void *user;            /* user data of the function */
-    const void *later[2];  /* NULL: room for fields of later versions */
+    float offset;          /* of PROJECT */
+    const void *later[1];  /* NULL: room for fields of later versions */
 };
 
 /* Sets EDIT [size bytes] to the defaults, and returns it. */
@@ -86,7 +90,8 @@ struct attn_intervention; /* edits/intervention.h */
 
 /* The edits of a request. All of them apply, and none replaces another. Edits of the same numbers
  * apply in this order, those of a list in its order: interventions of the operations ZERO and
- * UNIFORM; `items`; interventions of the operations MEAN, MASK, REPLACE, and ADD or SCALE. */
+ * UNIFORM; `items`; interventions of the operations MEAN, MASK, REPLACE, and ADD, PROJECT or SCALE.
+ */
 struct attn_request_edits {
     const struct attn_edit *items;                 /* [n] */
     const struct attn_intervention *interventions; /* [n_intervention] */

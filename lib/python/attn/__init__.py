@@ -28,13 +28,13 @@ from .library import lib as _lib
 from .model import Model, PairTokens, Tokens
 from .pictures import Picture
 from .places import models
-from .request import Edit, add, mask, replace, scale, zero
+from .request import Edit, add, mask, project, replace, scale, zero
 from .result import Attention, Cache, Predictions, Result, Site
 from .table import Grid, Table
 
 __version__: str = _lib.attn_version().decode()
 
-__all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
+__all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "project", "mask", "Model", "Result", "Site", "Cache",
            "Attention", "Predictions", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
            "Generation", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError",
            "ClosedError", "Note", "NoteWarning"]

@@ -219,6 +219,7 @@ ATTN_SITE_CONV_OUT = 90
 ATTN_SITE_ROLLOUT = 20
 ATTN_SITE_WEIGHTED_PATTERN = 21
 ATTN_SITE_VALUE_ZEROING = 22
+ATTN_SITE_RECEIVED = 100
 ATTN_SITE_PATTERN_X_GRAD = 25
 ATTN_SITE_RELEVANCE = 26
 ATTN_SITE_RELEVANCE_NORM = 61
@@ -272,7 +273,7 @@ ATTN_SITE_TEXT_EMBED_GRAD = 58
 ATTN_SITE_IMAGE_EMBED_GRAD = 59
 ATTN_SITE_SENTENCE_EMBED_GRAD = 60
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 100
+ATTN_N_SITE = 101
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -339,6 +340,7 @@ ATTN_EDIT_MASK = 4
 ATTN_EDIT_FUNCTION = 5
 ATTN_EDIT_MEAN = 6
 ATTN_EDIT_UNIFORM = 7
+ATTN_EDIT_PROJECT = 8
 ATTN_NEUTRAL_DIFFERENCE = 0
 ATTN_NEUTRAL_RATIO = 1
 ATTN_CACHE_ALL_LAYERS = 0
@@ -666,6 +668,7 @@ ATTN_SINKS_BY_HEAD = 0
 ATTN_SINKS_BY_TOKEN = 1
 ATTN_SINKS_BY_LAYER = 2
 ATTN_SINKS_BY_PARK = 3
+ATTN_SINKS_BY_KEY = 4
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
@@ -1667,7 +1670,8 @@ attn_edit._fields_ = [
     ("ld", c_size_t),
     ("function", attn_edit_fn),
     ("user", c_void_p),
-    ("later", c_void_p * 2),
+    ("offset", c_float),
+    ("later", c_void_p * 1),
 ]
 attn_edit_target._fields_ = [
     ("at", attn_location),
@@ -1867,13 +1871,18 @@ attn_mask_array._fields_ = [
 attn_intervention._fields_ = [
     ("op", c_int),
     ("at", attn_location),
+    ("layers", attn_number_list),
     ("positions", attn_number_list),
     ("keys", attn_number_list),
     ("heads", attn_head_list),
     ("values", attn_ndarray),
+    ("vector_layers", POINTER(c_int64)),
+    ("n_vector", c_size_t),
     ("factor", c_float),
+    ("offset", c_float),
     ("name", c_char_p),
     ("text", c_char_p),
+    ("made_layers", POINTER(c_int64)),
     ("later", c_void_p * 2),
 ]
 attn_edit_texts._fields_ = [
@@ -1881,10 +1890,12 @@ attn_edit_texts._fields_ = [
     ("knockouts", POINTER(c_char_p)),
     ("patches", POINTER(c_char_p)),
     ("steers", POINTER(c_char_p)),
+    ("projects", POINTER(c_char_p)),
     ("rescales", POINTER(c_char_p)),
     ("n_knockout", c_size_t),
     ("n_patch", c_size_t),
     ("n_steer", c_size_t),
+    ("n_project", c_size_t),
     ("n_rescale", c_size_t),
     ("interventions", POINTER(attn_intervention)),
     ("n_intervention", c_size_t),

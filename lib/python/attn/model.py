@@ -187,7 +187,7 @@ class Model(questions.Questions):
         layers, heads, queries
                     which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it", and places
                     in a picture, (row, column), "[CLS]"
-        edits       what attn.zero, scale, replace, add and mask make, in this order; or functions by the names of tensors,
+        edits       what attn.zero, scale, replace, add, project and mask make, in this order; or functions by the names of tensors,
                     {"z": f}, {"cross:z": f}, {"blocks.2.attn.hook_z": f}: f(event) gets an Event, whose data is the tensor
                     of one head (or of all, where a site has no heads), and returns an array of the same shape that takes
                     its place; None leaves it as it is. It is called in the order of layers, sites and heads, and again
@@ -197,8 +197,9 @@ class Model(questions.Questions):
         knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
                     in layers that look at it
         patch       texts "SITE:LAYER.HEAD@POSITIONS=FILE.npz"
-        steer, rescale
-                    texts "SITE:LAYER.HEAD@POSITIONS=FILE.npy*FACTOR" and "SITE:LAYER.HEAD@POSITIONS=FACTOR"
+        steer, project, rescale
+                    texts "SITE:LAYERS.HEAD@POSITIONS=FILE*FACTOR", of project FACTOR+OFFSET, and
+                    "SITE:LAYERS.HEAD@POSITIONS=FACTOR"
         positions   names for positions, {"subject": "keys", "end": -1}, which knockout and others may use
         attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
                     masking, scale, eps, similarity, algorithm, dropout, seed

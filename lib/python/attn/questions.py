@@ -571,8 +571,8 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     return ask("score", self, text, locals())
 
 
-def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None, threshold: float = 0,
+          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """Where heads park weight: sinks, and massive activations.
 
     Prints for each head the mean weight of the first token over the rows that see it (first_weight), whether it is a
@@ -589,14 +589,17 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     `by park` lists the positions that are parks wherever they stand: the first, and each that gets at least .1 of the
     weight of the rows after it, mean over heads (weight), and before some layer has a peak of at least 10 times the
     median of the peaks of all positions (ratio). Of encoders all other rows count, and [SEP] and </s> need no peak,
-    since their norms remove it.
+    since their norms remove it. `by key` sums the weight on each position over the rows of `queries` (received, mean
+    over heads), as H2O and SnapKV do; share is that per row.
 
-    A sink says where weight lies when a head has nothing to look for. It does not say that the token there matters:
-    `attn-cli heads` has the mass on it, and `attn-cli spans` what changes without it.
+    A sink says where weight lies when a head has nothing to look for. It does not say that the token matters: `attn-cli
+    spans` has what changes without it.
 
-    by          rows: head (default); token, the places of each token, which of all texts of `items` are pooled; layer,
-                massive activations of the residual stream; park, the positions whose weight `attn-cli heads` takes out
-                before it names types (head, token, layer, park)
+    by          rows: head (default); token, the places of each token, of all texts of `items`; layer, massive
+                activations; park, positions whose weight `attn-cli heads` takes out; key, the weight that each position
+                gets (head, token, layer, park, key)
+    queries     by key: the rows that count, positions or words; default: all
+    heads       by key: the heads that count: 2.5,3.*; default: all
     threshold   a column is a sink if its mean weight is above X; default: 0.3. By layer: a row for each position whose
                 ratio is at least X; default: the largest of each layer
     sort        sort by this column, the largest first, as Table.sort does

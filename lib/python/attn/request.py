@@ -37,14 +37,14 @@ def queries_of(selection, stack: int = c.ATTN_STACK_ONLY) -> list[int]:
 
 
 class Edit:
-    """A change of a tensor on its way through the model: made by zero, scale, replace, add, mask."""
+    """A change of a tensor on its way through the model: made by zero, scale, replace, add, project, mask."""
 
     problem: BaseException | None = None  # what a function raised
 
     def __init__(self, op: int, site: str, layer=None, head=None, queries=None, columns=None, factor: float = 0,
-                 data=None):
+                 data=None, offset: float = 0):
         choice(site, SITES, "site")
-        self.op, self.site, self.factor = op, site, real(factor, "factor")
+        self.op, self.site, self.factor, self.offset = op, site, real(factor, "factor"), real(offset, "offset")
         places = _places(layer, head)
         self.stacks = {stack for stack, _, _ in places if lib.attn_site_is_in_layer(SITES[site])}
         self.places = [_location_of(site, *place) for place in places]
@@ -55,8 +55,11 @@ class Edit:
             self._fit()
 
     def _fit(self):
-        """REPLACE and ADD say how many rows and columns they have."""
+        """REPLACE and ADD say how many rows and columns they have. PROJECT has one row for all, or is of as many."""
         data = np.atleast_2d(self.data)
+        if self.op == c.ATTN_EDIT_PROJECT and len(data) == 1:
+            self.data, self.columns = np.ascontiguousarray(data), (0, data.shape[1])
+            return
         sides = []
         for (begin, end), n in zip((self.rows, self.columns), data.shape):
             end = begin + n if end == _ALL else end
@@ -75,22 +78,22 @@ class Edit:
         parts = [(self.rows, self.data)] if self.words is None else self._parts(find(self.words))
         for at, (rows, data) in itertools.product(self.places, parts):
             edit = default(c.attn_edit)
-            edit.at, edit.op, edit.factor = at, self.op, self.factor
+            edit.at, edit.op, edit.factor, edit.offset = at, self.op, self.factor, self.offset
             (edit.row0, edit.row1), (edit.col0, edit.col1) = rows, self.columns
             if data is not None:
-                edit.data, edit.ld = cast(data.ctypes.data, POINTER(c_float)), data.shape[1]
+                edit.data, edit.ld = cast(data.ctypes.data, POINTER(c_float)), data.shape[1] if len(data) > 1 else 0
             made.append(edit)
         return made
 
     def can_steer(self) -> bool:
-        """Whether it adds to or scales whole rows at positions that a text names: each text may have its own."""
-        return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_SCALE) and
+        """Whether it adds to, projects or scales whole rows at positions that a text names: each text may have its own."""
+        return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_PROJECT, c.ATTN_EDIT_SCALE) and
                 all(at.layer != c.ATTN_ALL_LAYERS for at in self.places) and self.columns[0] == 0)
 
     def steerings(self) -> list[c.attn_intervention]:
         made = []
         for at in self.places:
-            steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, positions=c.attn_number_list(terminated(self.words or "", "queries")))
+            steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, offset=self.offset, positions=c.attn_number_list(terminated(self.words or "", "queries")))
             if self.data is not None:
                 steering.values.name, steering.values.rank = b"data", 2
                 steering.values.shape[:2] = self.data.shape
@@ -197,6 +200,11 @@ def replace(site: str, data, *, layer=None, head=None, queries=None, columns=Non
 def add(site: str, data, *, layer=None, head=None, queries=None, columns=None) -> Edit:
     """Adds `data` [queries, columns] to a part of a site: steering, with site "resid_pre"."""
     return Edit(c.ATTN_EDIT_ADD, site, layer, head, queries, columns, data=data)
+
+
+def project(site: str, vector, *, layer=None, head=None, queries=None, factor: float = 1, offset: float = 0) -> Edit:
+    """Takes the part along `vector` [columns] out of the rows of a site, `factor` times, and sets it to `offset`."""
+    return Edit(c.ATTN_EDIT_PROJECT, site, layer, head, queries, factor=factor, data=vector, offset=offset)
 
 
 def mask(site: str = "attn_scores", *, layer=None, head=None, queries=None, columns=None) -> Edit:

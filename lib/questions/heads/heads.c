@@ -180,10 +180,11 @@ static const struct attn_param_rule rules[] = {
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
     {.given = "from_weights|composition|svd",
-     .excludes = "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
-                 "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
-                 "special|special_tokens|ablate|knockout|patch|steer|rescale|positions|attention|"
-                 "mask|key_mask|compute"},
+     .excludes =
+         "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
+         "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
+         "special|special_tokens|ablate|knockout|patch|steer|project|rescale|positions|attention|"
+         "mask|key_mask|compute"},
     {.given = "from_weights", .excludes = "composition|svd"},
     {.given = "composition", .excludes = "svd"},
     {.given = "svd", .excludes = "heads"},

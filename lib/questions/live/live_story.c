@@ -392,6 +392,7 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
     story.request.edits = (struct attn_request_edits){.interventions = kept};
     for (size_t i = 0; i < given->n_intervention; i++)
         if (given->interventions[i].op == ATTN_EDIT_ADD ||
+            given->interventions[i].op == ATTN_EDIT_PROJECT ||
             given->interventions[i].op == ATTN_EDIT_SCALE)
             kept[story.request.edits.n_intervention++] = given->interventions[i];
     story.request.predict = (struct attn_request_predict){.labels = request->predict.labels,

@@ -1,0 +1,106 @@
+/*
+ * directions.c - control vectors of llama.cpp (its tools cvector-generator and repeng): a GGUF file
+ * of the architecture "controlvector" with tensors direction.N, F32, of one dimension. direction.N
+ * belongs to the output of layer N, counted from 0. llama.cpp keeps it at place N - 1 of a buffer
+ * and reads place i - 1 for layer i, so nothing is shifted, and layer 0 has none.
+ */
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "edits/edits_internal.h"
+#include "formats/gguf.h"
+#include "formats/tensor_files_internal.h"
+
+#include <string.h>
+
+static const char architecture[] = "controlvector";
+
+/* Checks that ENTRY is a direction of SIZE numbers, and sets *layer. PATH is for messages. */
+static enum attn_status read_entry(const struct attn_tensor_entry *entry, size_t size,
+                                   const char *path, int64_t *layer, struct attn_error *err)
+{
+    static const char prefix[] = "direction.";
+    const struct attn_quote file = attn_quote_string(path),
+                            name = attn_quote(entry->name, entry->name_size);
+    const size_t n = sizeof prefix - 1;
+
+    if (entry->name_size <= n || strncmp(entry->name, prefix, n) != 0 ||
+        !attn_parse_int(entry->name + n, entry->name_size - n, 1, INT32_MAX, layer))
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' is of no layer, expected direction.1 and so on",
+                              name.text, file.text);
+    if (entry->tensor.dtype != ATTN_DTYPE_F32)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is of the type %s, expected F32",
+                              name.text, file.text, attn_dtype_name(entry->tensor.dtype));
+    if (entry->tensor.rank != 1 || entry->tensor.shape[0] != size)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' in '%s' has another shape than the first direction", name.text,
+                              file.text);
+    return ATTN_OK;
+}
+
+/* Copies the directions of FILES into MADE. */
+static enum attn_status copy_all(const struct attn_tensor_files *files, const char *path,
+                                 struct attn_intervention *made, struct attn_error *err)
+{
+    const size_t n = attn_tensor_files_count(files);
+    const struct attn_tensor first =
+        n > 0 ? attn_tensor_files_entry(files, 0).tensor : (struct attn_tensor){0};
+    const size_t size = first.rank == 1 ? first.shape[0] : 0;
+    struct attn_ndarray *values = &made->values;
+
+    if (n == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no directions",
+                              attn_quote_string(path).text);
+    ATTN_TRY(ATTN_ALLOC(made->made_layers, n, err));
+    values->converted = attn_alloc(n, size * sizeof(float), err);
+    if (!values->converted)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+
+        ATTN_TRY(read_entry(&entry, size, path, &made->made_layers[i], err));
+        memcpy(values->converted + i * size, entry.tensor.data, size * sizeof(float));
+    }
+    values->name = path;
+    values->data = values->converted;
+    values->rank = 2;
+    values->shape[0] = n, values->shape[1] = size;
+    made->vector_layers = made->made_layers;
+    made->n_vector = n;
+    return ATTN_OK;
+}
+
+/* The row of parts.c. */
+attn_directions_fn attn_directions_of_gguf;
+
+enum attn_status attn_directions_of_gguf(const char *path, bool *is_one,
+                                         struct attn_intervention *made, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_gguf *gguf;
+    const char *name = NULL;
+    size_t size = 0;
+    enum attn_status status;
+
+    *is_one = false;
+    if (attn_file_open_regular(path, ATTN_MAP, &file, NULL) != ATTN_OK ||
+        !attn_gguf_is_file(&file)) {
+        attn_file_release(&file);
+        return ATTN_OK; /* the reader of arrays says what is wrong */
+    }
+    *is_one = true;
+    ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &gguf, err));
+    status = attn_gguf_get_text(gguf, "general.architecture", &name, &size, err);
+    if (status == ATTN_OK &&
+        (size != sizeof architecture - 1 || memcmp(name, architecture, size) != 0))
+        status = attn_error_set(
+            err, ATTN_UNSUPPORTED, "'%s' is a GGUF file of the architecture '%s', expected '%s'",
+            attn_quote_string(path).text, attn_quote(name, size).text, architecture);
+    if (status == ATTN_OK)
+        status = copy_all(attn_gguf_files(gguf), path, made, err);
+    attn_gguf_free(gguf);
+    return status;
+}
