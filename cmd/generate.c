@@ -12,6 +12,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -208,6 +209,33 @@ static enum attn_status continue_items(struct question *question, struct attn_er
     return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
+/* Runs prompt and answer again as one text, for the outputs of `run`. The place `answer` is the
+ * rows that chose its tokens: the last of the prompt to the one before the last. */
+static enum attn_status show_run(struct question *question, const struct attn_generation *made,
+                                 struct attn_error *err)
+{
+    struct attn_request *request = &question->request;
+    int64_t *rows = calloc(made->n + 1, sizeof *rows);
+    const struct attn_item_place place = {"answer", {.items = rows, .n = made->n}};
+    const struct attn_places places = {
+        .items = &place, .n = made->n > 0, .others = request->reading.places};
+    enum attn_status status;
+
+    for (size_t i = 0; rows && i < made->n; i++)
+        rows[i] = (int64_t)i - (int64_t)made->n - 1;
+    request->reading.places = &places;
+    take_answer(&request->input, made);
+    status =
+        !rows ? attn_error_no_memory(err)
+        : made->n_prompt == 0
+            ? refuse(err, NULL,
+                     "embeddings and an answer are not one text: their tensors cannot be written")
+            : request_serve(question, err);
+    request->reading.places = places.others;
+    free(rows);
+    return status;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
@@ -236,14 +264,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     shows_run = args->tables.picture.is_heatmap;
     for (struct output_walk walk = {.args = &args->tables.output}; output_next(&walk);)
         shows_run |= !!walk.output.format->tensors;
-    if (!shows_run)
-        return ATTN_OK;
-    /* for the outputs of `run`, prompt and answer are run again as one text */
-    if (made->n_prompt == 0)
-        return refuse(err, NULL,
-                      "embeddings and an answer are not one text: their tensors cannot be written");
-    take_answer(&question->request.input, made);
-    return request_serve(question, err);
+    return shows_run ? show_run(question, made, err) : ATTN_OK;
 }
 
 static enum attn_status ask(struct question *question, struct attn_error *err)

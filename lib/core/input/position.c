@@ -745,22 +745,6 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
 
 /* --- As flags -------------------------------------------------------------------------------- */
 
-/* Sets FLAGS [N] to 1 at each position of the list NUMBERS. */
-static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned char *flags,
-                                     struct attn_error *err)
-{
-    const struct attn_dims dims = {.n_layer = 1, .n_head = 1, .n_position = n};
-    struct attn_selection *selection;
-    enum attn_status status;
-
-    ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_queries(selection, ATTN_STACK_ONLY, numbers, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        flags[i] = attn_selection_has_query(selection, ATTN_STACK_ONLY, i);
-    attn_selection_free(selection);
-    return status;
-}
-
 enum attn_status attn_positions_find(const struct attn_sequence *sequence,
                                      const struct attn_number_list *list, unsigned char *flags,
                                      struct attn_error *err)
@@ -771,7 +755,8 @@ enum attn_status attn_positions_find(const struct attn_sequence *sequence,
                     : attn_positions_number(sequence, list->text, &numbers, err);
 
     if (status == ATTN_OK && numbers)
-        status = flag_numbers(numbers, sequence->n, flags, err);
+        status = attn_number_list_flag(&(struct attn_number_list){.text = numbers}, "positions",
+                                       sequence->n, flags, err);
     attn_free(numbers);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }

@@ -88,9 +88,9 @@ const struct attn_question attn_question_generate = {
     .description =
         "Continues TEXT and prints each token as it is made: the most probable one, or\n"
         "with `temperature` one drawn at random. Without a vocabulary it prints ids.\n"
-        "`json FILE` gives ids, tokens and log-probabilities, those before the\n"
-        "temperature. The other outputs are those of \140run\140, for prompt and answer as\n"
-        "one text.\n"
+        "`json FILE` gives ids, tokens and log-probabilities, those before `temperature`,\n"
+        "`top_k` and `top_p`. The other outputs are those of \140run\140, for prompt and answer\n"
+        "as one text; `queries` answer keeps the rows that chose the new tokens.\n"
         "A model that reads a source translates `source` without a TEXT.\n"
         "\n"
         "With `items` each item is continued: a row with its labels, prompt, text, ids\n"
