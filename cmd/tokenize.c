@@ -397,11 +397,14 @@ static enum attn_status encode(const struct tokenize_args *args,
 
     if (!chat.messages)
         ATTN_TRY(prompt_read(&args->prompt, &text, err));
+    status = prompt_read_messages(&text, &chat.messages, err);
     chat.now = prompt_time();
-    if (is_chat)
+    if (is_chat && status == ATTN_OK)
         status = attn_chat_write(
             &chat, &(struct attn_chat_turn){tokenizer, model, text.data, text.size, false},
             &written, err);
+    if (written.drops_tools)
+        note("the chat template does not read --tools");
     if (status == ATTN_OK)
         status =
             encode_text(args, tokenizer,
@@ -444,8 +447,7 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
         return refuse(err, NULL, "`%s` is for a text, and `decode` has ids",
                       option_find_given(call, "format|json|csv|special|special-tokens|invalid"));
     ATTN_TRY(prompt_check(call, &args->prompt, "attn-cli tokenize \"Life is short\"", err));
-    if (args->prompt.asked.chat.form || args->prompt.asked.chat.messages ||
-        args->prompt.asked.chat.system) {
+    if (args->prompt.asked.chat.form || attn_chat_is_wanted(&args->prompt.asked.chat)) {
         const struct attn_input input = {.ids = args->prompt.asked.input.ids, .pair = args->pair};
 
         ATTN_TRY(attn_chat_check(&args->prompt.asked.chat, &input, err));

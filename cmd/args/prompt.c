@@ -255,11 +255,32 @@ const char *pair_find_given(const struct prompt_args *args)
     return asked->pair ? "pair" : asked->key_mask ? "key-mask" : asked->types ? "types" : NULL;
 }
 
+enum attn_status prompt_read_messages(struct text *text, const char **messages,
+                                      struct attn_error *err)
+{
+    char *terminated;
+
+    if (!*messages || strcmp(*messages, "-") != 0)
+        return ATTN_OK;
+    ATTN_TRY(read_all(STDIN_FILENO, "standard input", text, err));
+    while (text->size > 0 && isspace((unsigned char)*text->data))
+        text->data++, text->size--;
+    if (text->size == 0 || *text->data != '[' || memchr(text->data, '\0', text->size))
+        return problem(err, ATTN_STAGE_INPUT, NULL,
+                       "'standard input' of `messages` is no JSON list, expected one");
+    terminated = strndup(text->data, text->size);
+    free(text->owned);
+    text->owned = terminated;
+    *messages = text->data = terminated;
+    return terminated ? ATTN_OK : attn_error_no_memory(err);
+}
+
 enum attn_status prompt_read_into(const struct prompt_args *args, struct text *text,
                                   struct attn_request *request, struct attn_error *err)
 {
     const struct attn_input *asked = &args->asked.input;
 
+    ATTN_TRY(prompt_read_messages(text, &request->chat.messages, err));
     if (asked->ids || asked->embeddings || (args->plain.n == 0 && !args->text && !args->file))
         return ATTN_OK;
     ATTN_TRY(prompt_read(args, text, err));

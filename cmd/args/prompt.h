@@ -68,6 +68,10 @@ void text_release(struct text *text);
  * none is. */
 const char *pair_find_given(const struct prompt_args *args);
 
+/* If *messages is "-", reads standard input, a JSON list, into TEXT, which *messages becomes. */
+enum attn_status prompt_read_messages(struct text *text, const char **messages,
+                                      struct attn_error *err);
+
 /* Reads the text that ARGS name, if any, into REQUEST, which borrows it from TEXT. TEXT must be {0}
  * before. */
 enum attn_status prompt_read_into(const struct prompt_args *args, struct text *text,

@@ -17,8 +17,11 @@ static const char variables[] = "{\"bos_token\": \"<s>\", \"l\": [3, 1.5, null],
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct attn_talk talk = {messages, sizeof messages - 1, variables, sizeof variables - 1,
-                                   1768478400};
+    const struct attn_talk talk = {.messages = messages,
+                                   .n_messages = sizeof messages - 1,
+                                   .variables = variables,
+                                   .n_variables = sizeof variables - 1,
+                                   .now = 1768478400};
     struct attn_template *parsed = NULL;
     struct attn_error err = {0};
 

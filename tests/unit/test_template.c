@@ -17,7 +17,11 @@ static const char variables[] =
 static enum attn_status render(const char *source, const char *talk, struct attn_buffer *out,
                                struct attn_talk_span **spans, size_t *n, struct attn_error *err)
 {
-    const struct attn_talk given = {talk, strlen(talk), variables, strlen(variables), 1768478400};
+    const struct attn_talk given = {.messages = talk,
+                                    .n_messages = strlen(talk),
+                                    .variables = variables,
+                                    .n_variables = strlen(variables),
+                                    .now = 1768478400};
     struct attn_template *parsed = NULL;
     enum attn_status status = attn_template_parse(source, strlen(source), "t", &parsed, err);
 
@@ -192,5 +196,52 @@ START_TEST(continues_the_last_message_and_finds_the_users_words)
 }
 END_TEST
 
+/* A value of `safe` escapes what is added to it, as MarkupSafe does; sets come after all others. */
+START_TEST(takes_variables_and_tools)
+{
+    static const char source[] =
+        "{{ (n | tojson | safe) + '<' + s }}{{ think }}{% for t in tools %}"
+        "{{ t.name }}{% endfor %}{% set own = 1 %}";
+    static const struct {
+        const char *sets[2], *tools, *text, *message;
+    } cases[] = {
+        {{"think=[1, {\"b\": null}]", "n=4"},
+         "[{\"name\": \"f\"}]",
+         "4&lt;abc def[1, {'b': None}]f",
+         NULL},
+        {{"{\"think\": \"a\", \"s\": \"&\"}"}, "[]", "3&lt;&amp;a", NULL},
+        {{"own=2"}, "[]", NULL, "the template of 'm' does not read 'own'"},
+        {{"think=a"}, "[]", NULL, "`chat_set` 'think': 'a' is no JSON"},
+        {{"{\"think\""}, "[]", NULL, "`chat_set` is '{\"think\"', expected NAME=JSON"},
+        {{NULL}, "[[]]", NULL, "`tools` is no list of objects with 'function' or 'name'"},
+    };
+    struct attn_template *parsed;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_template_parse(source, sizeof source - 1, "t", &parsed, &err), ATTN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct attn_talk given = {.messages = messages,
+                                        .n_messages = strlen(messages),
+                                        .variables = variables,
+                                        .n_variables = strlen(variables),
+                                        .tools = cases[i].tools,
+                                        .n_tools = strlen(cases[i].tools),
+                                        .sets = cases[i].sets,
+                                        .n_set = cases[i].sets[1] ? 2 : cases[i].sets[0] != NULL,
+                                        .owner = "m"};
+        struct attn_buffer out = {0};
+        const enum attn_status status =
+            attn_template_render(parsed, &given, &out, NULL, NULL, &err);
+
+        ck_assert_int_eq(status == ATTN_OK, cases[i].text != NULL);
+        ck_assert_str_eq(cases[i].text ? attn_buffer_string(&out) : err.message,
+                         cases[i].text ? cases[i].text : cases[i].message);
+        attn_buffer_release(&out);
+        err = (struct attn_error){0};
+    }
+    attn_template_free(parsed);
+}
+END_TEST
+
 ATTN_SUITE("template", writes_what_jinja2_writes, refuses_by_name_and_line, stops_hostile_templates,
-           continues_the_last_message_and_finds_the_users_words)
+           continues_the_last_message_and_finds_the_users_words, takes_variables_and_tools)

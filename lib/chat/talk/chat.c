@@ -21,16 +21,20 @@ bool attn_chat_has_template(const struct attn_chat_request *asked,
                             const struct attn_tokenizer *tokenizer)
 {
     return attn_tokenizer_chat(tokenizer)->text || (asked->form && !is_form(asked, "on")) ||
-           asked->system || asked->messages;
+           asked->system || asked->messages || asked->tools || asked->n_set > 0;
 }
 
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err)
 {
-    const char *field = asked->messages ? "messages" : asked->system ? "system" : "chat";
+    const char *field = asked->messages    ? "messages"
+                        : asked->system    ? "system"
+                        : asked->n_set > 0 ? "chat_set"
+                        : asked->tools     ? "tools"
+                                           : "chat";
 
     if (!attn_chat_is_wanted(asked))
-        return asked->system || asked->messages
+        return strcmp(field, "chat") != 0
                    ? attn_refuse(err, ATTN_STAGE_OPTIONS,
                                  "`%s` goes with `chat on`, and `chat` is off", field)
                    : ATTN_OK;
@@ -106,6 +110,22 @@ static enum attn_status make_messages(const struct attn_chat_request *asked,
     return attn_buffer_check(json, err);
 }
 
+/* Appends the functions of ASKED to JSON: the list, or its file. */
+static enum attn_status read_tools(const struct attn_chat_request *asked, struct attn_buffer *json,
+                                   struct attn_error *err)
+{
+    struct attn_file file = {0};
+
+    if (asked->tools && *asked->tools == '[')
+        attn_buffer_append_string(json, asked->tools);
+    else if (asked->tools) {
+        ATTN_TRY(attn_file_read_regular(asked->tools, ATTN_TEMPLATE_MAX_OUTPUT, &file, err));
+        attn_buffer_append(json, file.data, file.size);
+        attn_file_release(&file);
+    }
+    return attn_buffer_check(json, err);
+}
+
 /* Parses the template that ASKED names, or that of the tokenizer. */
 static enum attn_status open_template(const struct attn_chat_request *asked,
                                       const struct attn_chat_turn *turn,
@@ -136,18 +156,28 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
 {
     const struct attn_buffer *tokens = &attn_tokenizer_chat(turn->tokenizer)->tokens;
     struct attn_template *parsed = NULL;
-    struct attn_buffer json = {0}, out = {0};
+    struct attn_buffer json = {0}, tools = {0}, out = {0};
     struct attn_talk talk;
     enum attn_status status;
 
     status = open_template(asked, turn, &parsed, err);
     if (status == ATTN_OK)
         status = make_messages(asked, turn, &json, err);
+    if (status == ATTN_OK)
+        status = read_tools(asked, &tools, err);
     talk = (struct attn_talk){.messages = json.data,
                               .n_messages = json.size,
                               .variables = tokens->size > 0 ? tokens->data : "{}",
                               .n_variables = tokens->size > 0 ? tokens->size : 2,
+                              .tools = asked->tools ? tools.data : NULL,
+                              .n_tools = tools.size,
+                              .sets = asked->sets,
+                              .n_set = asked->n_set,
+                              .owner =
+                                  asked->form && !is_form(asked, "on") ? asked->form : turn->model,
                               .now = asked->now};
+    written->drops_tools =
+        status == ATTN_OK && asked->tools && !attn_template_reads(parsed, "tools", 5);
     if (status == ATTN_OK)
         status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
     written->size = out.size;
@@ -157,6 +187,7 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
     }
     attn_buffer_release(&out);
     attn_buffer_release(&json);
+    attn_buffer_release(&tools);
     attn_template_free(parsed);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }

@@ -1,7 +1,9 @@
 /* template.c - a template as a value: parsed once, rendered any number of times. */
 #include "template/template.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "template/template_internal.h"
 
@@ -46,6 +48,27 @@ void attn_template_free(struct attn_template *parsed)
     attn_free(parsed);
 }
 
+/* Whether a variable NAME is read in the LIST of nodes, or below: not only assigned to. */
+static bool reads(const struct attn_template_node *list, const char *name, size_t size)
+{
+    for (const struct attn_template_node *node = list; node; node = node->next) {
+        const bool assigns = node->kind == ATTN_NODE_SET || node->kind == ATTN_NODE_FOR;
+
+        if ((node->kind == ATTN_NODE_NAME && node->value.size == size &&
+             memcmp(node->value.text, name, size) == 0) ||
+            (!assigns && reads(node->left, name, size)) || reads(node->right, name, size) ||
+            reads(node->third, name, size) || reads(node->list, name, size) ||
+            reads(node->body, name, size) || reads(node->other, name, size))
+            return true;
+    }
+    return false;
+}
+
+bool attn_template_reads(const struct attn_template *parsed, const char *name, size_t size)
+{
+    return reads(parsed->tree, name, size);
+}
+
 /* --- Conversations ---------------------------------------------------------------------------- */
 
 /* As transformers marks the end of a message that is continued. */
@@ -59,6 +82,7 @@ struct talk {
     struct attn_machine machine;
     struct attn_value messages; /* a list of dictionaries */
     bool is_continued, has_marks;
+    const char *owner; /* of the template */
 };
 
 static struct attn_value get(struct talk *talk, struct attn_value dict, const char *key)
@@ -205,6 +229,93 @@ static void cut_at_tag(struct talk *talk, struct attn_buffer *text)
                          .size;
 }
 
+/* Fails about the variable NAME [size]. */
+static void refuse(struct talk *talk, struct attn_value name, const char *what)
+{
+    struct attn_machine *machine = &talk->machine;
+
+    if (attn_machine_is_alive(machine))
+        machine->status = attn_error_set(machine->err, ATTN_INVALID, "`chat_set` '%s' %s",
+                                         attn_quote(name.text, name.size).text, what);
+}
+
+/* Sets the variable NAME of DICT to VALUE, which PARSED must read. */
+static void set_variable(struct talk *talk, const struct attn_template *parsed,
+                         struct attn_value_dict *dict, struct attn_value name,
+                         struct attn_value value)
+{
+    struct attn_machine *machine = &talk->machine;
+
+    if (!attn_machine_is_alive(machine))
+        return;
+    if (attn_value_is(name, "messages") || attn_value_is(name, "tools"))
+        refuse(talk, name, "has an option of its own");
+    else if (!attn_template_reads(parsed, name.text, name.size))
+        machine->status = attn_error_set(
+            machine->err, ATTN_INVALID, "the template of '%s' does not read '%s'",
+            attn_quote_string(talk->owner).text, attn_quote(name.text, name.size).text);
+    else
+        attn_value_dict_set(machine, dict, name, value);
+}
+
+/* Sets the variables of SET, "NAME=JSON" or an object, in DICT. */
+static void read_set(struct talk *talk, const struct attn_template *parsed, const char *set,
+                     struct attn_value_dict *dict)
+{
+    struct attn_machine *machine = &talk->machine;
+    struct attn_error *err = machine->err, why_not = {0};
+    const char *equals = strchr(set, '='), *json = *set == '{' || !equals ? set : equals + 1;
+    struct attn_value name = attn_value_string(set, (size_t)(json - set)), value;
+
+    name.size -= json > set;
+    machine->err = &why_not;
+    value = attn_value_parse(machine, json, strlen(json), "chat_set");
+    machine->err = err;
+    if (json == set) {
+        if (*set != '{' || !attn_machine_is_alive(machine)) {
+            machine->status =
+                attn_error_set(err, ATTN_INVALID, "`chat_set` is '%s', expected NAME=JSON",
+                               attn_quote_string(set).text);
+            return;
+        }
+        for (size_t i = 0; i < value.dict->n; i++)
+            set_variable(talk, parsed, dict, value.dict->keys[i], value.dict->values[i]);
+    } else if (!attn_machine_is_alive(machine)) {
+        machine->status =
+            attn_error_set(err, ATTN_INVALID, "`chat_set` '%s': '%s' is no JSON",
+                           attn_quote(name.text, name.size).text, attn_quote_string(json).text);
+        attn_error_hint(err, "write %s",
+                        strcmp(json, "False") == 0  ? "false"
+                        : strcmp(json, "True") == 0 ? "true"
+                        : strcmp(json, "None") == 0 ? "null"
+                                                    : "texts in double quotes: NAME='\"text\"'");
+    } else {
+        set_variable(talk, parsed, dict, name, value);
+    }
+}
+
+/* Returns the list of functions of GIVEN; None if there are none. */
+static struct attn_value read_tools(struct talk *talk, const struct attn_talk *given)
+{
+    struct attn_machine *machine = &talk->machine;
+    struct attn_value tools = attn_value_none();
+    bool is_good = true;
+
+    if (!given->tools)
+        return tools;
+    tools = attn_value_parse(machine, given->tools, given->n_tools, "tools");
+    if (!attn_machine_is_alive(machine))
+        return tools;
+    is_good = tools.kind == ATTN_IS_LIST;
+    for (size_t i = 0; is_good && i < tools.list->n; i++)
+        is_good = get(talk, tools.list->items[i], "function").kind != ATTN_IS_UNDEFINED ||
+                  get(talk, tools.list->items[i], "name").kind != ATTN_IS_UNDEFINED;
+    if (!is_good)
+        machine->status = attn_error_set(machine->err, ATTN_INVALID,
+                                         "`tools` is no list of objects with 'function' or 'name'");
+    return tools;
+}
+
 /* Appends the text of GIVEN to TEXT, with marks if HAS_MARKS. Releases all but what TALK needs. */
 static enum attn_status render(const struct attn_template *parsed, const struct attn_talk *given,
                                struct talk *talk, struct attn_buffer *text)
@@ -217,11 +328,16 @@ static enum attn_status render(const struct attn_template *parsed, const struct 
         read_messages(talk, given);
     if (attn_machine_is_alive(machine)) {
         attn_value_dict_set(machine, variables.dict, attn_value_word("messages"), talk->messages);
-        attn_value_dict_set(machine, variables.dict, attn_value_word("tools"), attn_value_none());
+        attn_value_dict_set(machine, variables.dict, attn_value_word("tools"),
+                            read_tools(talk, given));
         attn_value_dict_set(machine, variables.dict, attn_value_word("documents"),
                             attn_value_none());
         attn_value_dict_set(machine, variables.dict, attn_value_word("add_generation_prompt"),
                             attn_value_bool(!talk->is_continued));
+        for (size_t i = 0; attn_machine_is_alive(machine) && i < given->n_set; i++)
+            read_set(talk, parsed, given->sets[i], variables.dict);
+    }
+    if (attn_machine_is_alive(machine)) {
         attn_machine_render(machine, parsed->tree, variables, text);
     }
     if (attn_machine_is_alive(machine))
@@ -277,12 +393,13 @@ enum attn_status attn_template_render(const struct attn_template *parsed,
                                       struct attn_error *err)
 {
     const struct attn_machine machine = {.name = parsed->name, .now = given->now};
-    struct talk talk = {.machine = machine}, again = {.machine = machine, .has_marks = true};
+    struct talk talk = {.machine = machine, .owner = given->owner}, again = talk;
     struct attn_buffer marked = {0};
     struct attn_talk_span *found = NULL;
     const size_t begin = text->size;
     enum attn_status status;
 
+    again.has_marks = true;
     talk.machine.err = err;
     status = render(parsed, given, &talk, text);
     if (status == ATTN_OK && spans)

@@ -39,9 +39,18 @@ struct attn_talk {
     size_t n_messages;
     const char *variables; /* [n_variables] JSON: an object with other variables, as bos_token */
     size_t n_variables;
+    const char *tools; /* [n_tools] JSON: a list of functions; NULL: None */
+    size_t n_tools;
+    /* [n_set] further variables, "NAME=JSON" or JSON objects; the template must read each */
+    const char *const *sets;
+    size_t n_set;
+    const char *owner; /* whose template it is, for messages */
     int64_t now; /* the time that strftime_now formats: seconds since 1970 of the clock on the wall;
                     0: unknown, and strftime_now fails */
 };
+
+/* Whether PARSED reads the variable NAME [size] anywhere. */
+bool attn_template_reads(const struct attn_template *parsed, const char *name, size_t size);
 
 /* Appends the text of GIVEN to TEXT. If the last message is the assistant's, the text ends with it;
  * otherwise the template is asked for the begin of an answer. SPANS, if not NULL, gets an array for

@@ -132,12 +132,23 @@ static struct attn_value repeat(struct attn_machine *machine, struct attn_value 
     return result;
 }
 
-static bool has_markup(struct attn_value text)
+/* Returns TEXT with references for the characters of markup, as MarkupSafe escapes what is added to
+ * a value of `safe`. */
+static struct attn_value escape_markup(struct attn_machine *machine, struct attn_value text)
 {
-    for (size_t i = 0; i < text.size; i++)
-        if (text.text[i] && strchr("&<>'\"", text.text[i]))
-            return true;
-    return false;
+    static const char *const references[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['\''] = "&#39;", ['"'] = "&#34;"};
+    struct attn_buffer out = {0};
+
+    for (size_t i = 0; i < text.size; i++) {
+        const unsigned char c = (unsigned char)text.text[i];
+
+        if (c < 128 && references[c])
+            attn_buffer_append_string(&out, references[c]);
+        else
+            attn_buffer_append(&out, text.text + i, 1);
+    }
+    return attn_value_of_buffer(machine, &out);
 }
 
 static struct attn_value join(struct attn_machine *machine, struct attn_value a,
@@ -147,9 +158,10 @@ static struct attn_value join(struct attn_machine *machine, struct attn_value a,
     size_t size;
     char *text;
 
-    if (a.is_safe != b.is_safe && has_markup(a.is_safe ? b : a))
-        return attn_machine_fail(machine, "'+' of a value of 'safe' escapes the other for HTML, "
-                                          "which is not supported");
+    if (a.is_safe && !b.is_safe)
+        b = escape_markup(machine, b);
+    else if (b.is_safe && !a.is_safe)
+        a = escape_markup(machine, a);
     if (!attn_checked_add(a.size, b.size, &size))
         return attn_machine_fail(machine, "a text is too long");
     text = attn_machine_take(machine, size, 1);

@@ -80,7 +80,14 @@ struct attn_chat_request {
                              `content`, or the list itself, which begins with '['; or NULL */
     int64_t now; /* the time for templates that ask for it: seconds since 1970 of the clock on the
                     wall; 0: such templates fail */
-    const void *later[4];
+    /* The functions that a model may call: the path of a JSON list of objects with `function` or
+     * `name`, or the list itself; or NULL. */
+    const char *tools;
+    /* [n_set] variables of the template: "enable_thinking=false", a name and JSON, or an object
+     * with names and values, which begins with '{'. */
+    const char *const *sets;
+    size_t n_set;
+    const void *later[1];
 };
 
 /* Whether a question about a picture is put into the form of a conversation. */

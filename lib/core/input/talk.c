@@ -7,7 +7,8 @@
 
 bool attn_chat_is_wanted(const struct attn_chat_request *asked)
 {
-    return asked->form ? strcmp(asked->form, "off") != 0 : asked->system || asked->messages;
+    return asked->form ? strcmp(asked->form, "off") != 0
+                       : asked->system || asked->messages || asked->tools || asked->n_set > 0;
 }
 
 void attn_chat_release(struct attn_chat_text *written)

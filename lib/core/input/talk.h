@@ -11,6 +11,7 @@ struct attn_chat_text {
     size_t size;
     struct attn_talk_span *messages; /* [n] owns; where the content of each is */
     size_t n;
+    bool drops_tools;   /* tools are given, and the template does not read them */
     int64_t *positions; /* owns; the tokens of what the user said last; set by attn_chat_place */
     struct attn_item_place user;
     struct attn_places places; /* with the name `user`, if it is known */

@@ -184,10 +184,16 @@ static const struct attn_param chats[] = {
                "what the system says before the text; `chat on` is implied"),
     ATTN_PARAM(TEXT, "messages", "JSON", struct attn_request, chat.messages,
                "a conversation instead of a text: a JSON list of objects with 'role' and "
-               "'content'; `chat on` is implied",
+               "'content', or - for that of standard input; `chat on` is implied",
                .read = read_messages),
     ATTN_PARAM(TEXT, "messages_file", "FILE", struct attn_request, chat.messages, NULL,
                .of = "messages", .prefix = "file:", .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(TEXTS, "chat_set", "NAME=JSON", struct attn_request, chat.sets,
+               "a variable for the chat template, enable_thinking=false; `chat on` is implied. May "
+               "be given several times",
+               .second = offsetof(struct attn_request, chat.n_set)),
+    ATTN_PARAM(TEXT, "tools", "FILE.json", struct attn_request, chat.tools,
+               "functions that the model may call, a JSON list; `chat on` is implied"),
 };
 const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Chat", chats);
 

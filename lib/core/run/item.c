@@ -167,6 +167,10 @@ void attn_item_take_messages(struct attn_item *item, const char *text_key)
 
 void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request)
 {
+    if (item->chat)
+        request->chat.sets = &item->chat, request->chat.n_set = 1;
+    if (item->tools)
+        request->chat.tools = item->tools;
     if (item->messages) {
         request->chat.messages = item->messages;
         request->chat.system = NULL;

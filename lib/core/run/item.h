@@ -119,6 +119,7 @@ struct attn_item {
     /* A conversation in place of the text, as attn_chat_request has it; and its key `system`, which
      * is also a label, for texts that are put into a conversation. */
     const char *messages, *system;
+    const char *chat, *tools; /* an object and a list, as JSON: `sets` and `tools` of that */
 };
 
 struct attn_model; /* model/model.h */

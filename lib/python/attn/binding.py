@@ -1450,7 +1450,10 @@ attn_chat_request._fields_ = [
     ("system", c_char_p),
     ("messages", c_char_p),
     ("now", c_int64),
-    ("later", c_void_p * 4),
+    ("tools", c_char_p),
+    ("sets", POINTER(c_char_p)),
+    ("n_set", c_size_t),
+    ("later", c_void_p * 1),
 ]
 attn_request_reading._fields_ = [
     ("special", c_int),
@@ -2111,6 +2114,8 @@ attn_item._fields_ = [
     ("label_capacity", c_size_t),
     ("messages", c_char_p),
     ("system", c_char_p),
+    ("chat", c_char_p),
+    ("tools", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),

@@ -87,8 +87,7 @@ def path_bytes(value, what: str) -> bytes:
     except UnicodeEncodeError:
         data = utf8(os.fspath(value), what)
     except TypeError:
-        hint = f": json.dump({what}, open('talk.json', 'w')) writes one" if what == "messages" and isinstance(value, (list, tuple)) else ""
-        raise TypeError(f"{what} is {type(value).__name__}, expected the path of a file{hint}") from None
+        raise TypeError(f"{what} is {type(value).__name__}, expected the path of a file") from None
     return _without_nul(data, what)
 
 

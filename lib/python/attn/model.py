@@ -179,7 +179,9 @@ class Model(questions.Questions):
         answer      an answer to the text beside a picture, which is appended: a text, or token ids
         chat, system, messages
                     whether the text is put into the form of a conversation, or the path of a template; what the system
-                    says before it; or a whole conversation instead of a text, a path or JSON
+                    says before it; or a whole conversation instead of a text, a list of dicts, a path or JSON
+        chat_set, tools
+                    variables for the template, {"enable_thinking": False}; functions, a list of dicts, a path or JSON
         image_tiles, tiles, neutral, neutral_by, drop_sinks
                     how a picture beside a text is read, and what its maps show, as `attn-cli run --help-all` has it
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and

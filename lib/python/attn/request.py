@@ -4,6 +4,7 @@ from __future__ import annotations
 import datetime
 import functools
 import itertools
+import json
 import os
 import re
 from ctypes import POINTER, byref, c_float, c_int32, c_void_p, cast
@@ -284,6 +285,11 @@ class Request:
         self.keeps_tensors = not is_empty(given.get("sites"))
         if not self.keeps_tensors:
             given["sites"] = None
+        for name in ("messages", "tools"):
+            if isinstance(given.get(name), (list, tuple)):
+                given[name] = json.dumps(given[name], ensure_ascii=False)
+        if isinstance(given.get("chat_set"), dict):
+            given["chat_set"] = [f"{name}={json.dumps(value)}" for name, value in given["chat_set"].items()]
         if isinstance(given.get("chat"), bool):
             given["chat"] = "on" if given["chat"] else "off"
         fill_all(request, SELECTION, given, self.keep)

@@ -200,7 +200,7 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     elif array.dtype.kind in "US":
         raise TypeError(f"{what} is a list of texts, expected one; Model.map takes many")
     elif isinstance(value, (list, tuple)) and value and all(isinstance(item, dict) for item in value):
-        raise TypeError(f"{what} is a list of messages, expected a text: json.dump it, and give messages='talk.json', the path of the file")
+        raise TypeError(f"{what} is a list of messages, expected a text: give it as messages=")
     else:
         raise TypeError(f"{what} is {type(value).__name__} of {array.dtype} {list(array.shape)}, expected a text, "
                         "token ids [n] or embeddings [n, d_model] of floats")

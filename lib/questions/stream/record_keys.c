@@ -63,6 +63,8 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("messages", MESSAGES, INPUT, messages),
     ROW("messages", "file:", TEXT, BAD_VALUE, INPUT, AT(messages), AT(messages)),
     VALUE_KEY("system", PLAIN_LABEL, NONE, system),
+    VALUE_KEY("chat", OBJECT, NONE, chat),
+    VALUE_KEY("tools", MESSAGES, NONE, tools),
     SOURCE_KEYS("source", INPUT, source),
     SOURCE_KEYS("corrupted_source", NONE, corrupted_source),
     TEXT_ROW("baseline", "text:", baseline),

@@ -31,6 +31,7 @@ enum attn_key_kind {
     ATTN_KEY_TEXTS,  /* a text or a list of texts, without NUL: const char *const *; second: size_t
                       */
     ATTN_KEY_WORDS,  /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
+    ATTN_KEY_OBJECT, /* an object, which is kept as JSON: const char * */
     ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */
     ATTN_KEY_PLAIN_LABEL,

@@ -500,8 +500,9 @@ static enum attn_status set_words(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
-/* Keeps a list as JSON. */
-static enum attn_status set_messages(const struct setting *setting, struct attn_error *err)
+/* Keeps a list as JSON, or an object if IS_OBJECT. */
+static enum attn_status set_json(const struct setting *setting, bool is_object,
+                                 struct attn_error *err)
 {
     const struct attn_record_value *value = setting->value;
     struct attn_json_reader ahead;
@@ -509,10 +510,16 @@ static enum attn_status set_messages(const struct setting *setting, struct attn_
     size_t size;
     char *kept;
 
-    if (is_plain(&value->token) && value->token.size > 0 && value->token.text[0] == '[')
+    if (is_plain(&value->token) && value->token.size > 0 &&
+        value->token.text[0] == (is_object ? '{' : '['))
         return set_text(setting, false, setting->at, err);
-    if (value->token.type != ATTN_JSON_ARRAY_BEGIN || !value->json)
-        return fail(setting, &value->token, "a list of messages, or file:PATH");
+    if (value->token.type != (is_object ? ATTN_JSON_OBJECT_BEGIN : ATTN_JSON_ARRAY_BEGIN) ||
+        !value->json)
+        return fail(setting, &value->token,
+                    is_object ? "an object"
+                    : strncmp(setting->key->name, "tools", 5) == 0
+                        ? "a list of functions"
+                        : "a list of messages, or file:PATH");
     ahead = *value->json;
     do {
         ATTN_TRY(attn_json_next(&ahead, &last, err));
@@ -612,7 +619,9 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
     case ATTN_KEY_MESSAGES:
-        return set_messages(&setting, err);
+        return set_json(&setting, false, err);
+    case ATTN_KEY_OBJECT:
+        return set_json(&setting, true, err);
     case ATTN_KEY_PLAIN_LABEL:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);
