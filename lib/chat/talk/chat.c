@@ -24,6 +24,20 @@ bool attn_chat_has_template(const struct attn_chat_request *asked,
            asked->system || asked->messages || asked->tools || asked->n_set > 0;
 }
 
+size_t attn_chat_answer(const struct attn_chat_text *written, const struct attn_sequence *sequence)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    const struct attn_talk_span *last = written->n > 0 ? &written->messages[written->n - 1] : NULL;
+    size_t i = 0;
+
+    if (!last || last->end == 0 || strcmp(last->role, "assistant") != 0)
+        return 0;
+    while (i < encoding->n &&
+           (encoding->texts[i] == ATTN_TEXT_NONE || encoding->end[i] <= last->begin))
+        i++;
+    return i < encoding->n ? i : 0;
+}
+
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err)
 {

@@ -9,6 +9,10 @@
 bool attn_chat_has_template(const struct attn_chat_request *asked,
                             const struct attn_tokenizer *tokenizer);
 
+/* Returns the first token of SEQUENCE, the text of WRITTEN, of the assistant's answer with which
+ * the conversation ends; 0 if it ends otherwise. */
+size_t attn_chat_answer(const struct attn_chat_text *written, const struct attn_sequence *sequence);
+
 /* Checks that the fields of ASKED fit each other and INPUT. */
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err);

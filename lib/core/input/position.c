@@ -320,7 +320,8 @@ static enum attn_status read_nth(const char *at, const char *end, struct positio
 
 static bool is_number(const char *item, size_t size)
 {
-    return size == 0 || strchr("0123456789-+", item[strspn(item, " ")]) ||
+    return size == 0 ||
+           (strchr("0123456789-+", item[strspn(item, " ")]) && !memchr(item, '_', size)) ||
            (size == 3 && memcmp(item, "all", 3) == 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool attn_chat_is_wanted(const struct attn_chat_request *asked)
@@ -16,6 +17,8 @@ void attn_chat_release(struct attn_chat_text *written)
     attn_free(written->text);
     attn_free(written->messages);
     attn_free(written->positions);
+    attn_free(written->named);
+    attn_free(written->names);
     *written = (struct attn_chat_text){0};
 }
 
@@ -41,21 +44,54 @@ size_t attn_chat_tokens(const struct attn_sequence *sequence, size_t begin, size
     return n;
 }
 
+/* Appends the place NAME of bytes BEGIN to END - 1 of SEQUENCE, if it has tokens and no other place
+ * has the name. */
+static void add_place(struct attn_chat_text *written, const struct attn_sequence *sequence,
+                      const char *name, const struct attn_talk_span *span, size_t *n_used)
+{
+    struct attn_places *places = &written->places;
+    int64_t *tokens = written->positions + *n_used;
+    const size_t n = attn_chat_tokens(sequence, span->begin, span->end, tokens);
+
+    for (size_t i = 0; i < places->n; i++)
+        if (strcmp(written->named[i].name, name) == 0)
+            return;
+    if (n == 0 || *name == '\0')
+        return;
+    written->named[places->n++] = (struct attn_item_place){name, {.items = tokens, .n = n}};
+    *n_used += n;
+}
+
 enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
                                  const struct attn_places *others, struct attn_sequence *sequence,
                                  struct attn_error *err)
 {
-    struct attn_number_list *list = &written->user.spec;
-    size_t n;
+    enum { NAME_SIZE = ATTN_ROLE_SIZE + 24 };
+    const struct attn_talk_span user = {.begin = begin, .end = end};
+    const size_t n = sequence->seen.n_picture == 0 ? written->n : 0;
+    size_t n_used = 0;
 
-    if (end == 0)
+    if (end == 0 && n == 0)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(written->positions, sequence->encoding.n, err));
-    n = attn_chat_tokens(sequence, begin, end, written->positions);
-    written->user = (struct attn_item_place){.name = "user"};
-    list->items = written->positions;
-    list->n = n;
-    written->places = (struct attn_places){.items = &written->user, .n = n > 0, .others = others};
-    sequence->places = &written->places;
+    /* two neighbours may share a token, and a message has two names */
+    ATTN_TRY(ATTN_ALLOC(written->positions, 3 * (sequence->encoding.n + n), err));
+    ATTN_TRY(ATTN_ALLOC(written->named, 2 * n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(written->names, n * NAME_SIZE + 1, err));
+    if (end > 0)
+        add_place(written, sequence, "user", &user, &n_used);
+    for (size_t i = n; i-- > 0;) { /* the last of a role comes first */
+        const struct attn_talk_span *message = &written->messages[i];
+        char *name = written->names + i * NAME_SIZE;
+
+        if (message->end == 0)
+            continue;
+        snprintf(name, NAME_SIZE, "%zu_%s", i, *message->role ? message->role : "message");
+        add_place(written, sequence, message->role, message, &n_used);
+        add_place(written, sequence, name, message, &n_used);
+    }
+    written->places.items = written->named;
+    written->places.others = others;
+    if (written->places.n > 0)
+        sequence->places = &written->places;
     return ATTN_OK;
 }

@@ -11,10 +11,12 @@ struct attn_chat_text {
     size_t size;
     struct attn_talk_span *messages; /* [n] owns; where the content of each is */
     size_t n;
-    bool drops_tools;   /* tools are given, and the template does not read them */
-    int64_t *positions; /* owns; the tokens of what the user said last; set by attn_chat_place */
-    struct attn_item_place user;
-    struct attn_places places; /* with the name `user`, if it is known */
+    bool drops_tools; /* tools are given, and the template does not read them */
+    /* Set by attn_chat_place: own; the tokens of each message, places that name them, and names. */
+    int64_t *positions;
+    struct attn_item_place *named;
+    char *names;
+    struct attn_places places; /* of `named` */
 };
 
 /* Whether ASKED puts texts without a picture into the form of a conversation. */
@@ -37,7 +39,8 @@ size_t attn_chat_tokens(const struct attn_sequence *sequence, size_t begin, size
                         int64_t *tokens);
 
 /* Makes the places of WRITTEN, the text of SEQUENCE, of which bytes BEGIN to END are what the user
- * said: the position `user`, and OTHERS. SEQUENCE borrows them. */
+ * said: the position `user`, and OTHERS; without a picture also each message by number and role,
+ * `0_system`, and the last of each role, `system`. SEQUENCE borrows them. */
 enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
                                  const struct attn_places *others, struct attn_sequence *sequence,
                                  struct attn_error *err);

@@ -1,5 +1,6 @@
 /* item.c - see item.h and run_internal.h. */
 #include "run/run_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include "base/fixed_text.h"
 #include "base/memory.h"
@@ -165,8 +166,13 @@ void attn_item_take_messages(struct attn_item *item, const char *text_key)
         input->text = "";
 }
 
-void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request)
+void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *host,
+                         struct attn_request *request)
 {
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (host && item->system && !request->chat.form)
+        attn_host_tokenizer(host, &tokenizer, NULL);
     if (item->chat)
         request->chat.sets = &item->chat, request->chat.n_set = 1;
     if (item->tools)
@@ -175,7 +181,10 @@ void attn_item_fill_chat(const struct attn_item *item, struct attn_request *requ
         request->chat.messages = item->messages;
         request->chat.system = NULL;
         request->input.text = NULL; /* the template writes it */
-    } else if (item->system && attn_chat_is_wanted(&request->chat)) {
+    } else if (item->system &&
+               (request->chat.form ? attn_chat_is_wanted(&request->chat)
+                                   : attn_chat_is_wanted(&request->chat) ||
+                                         (tokenizer && attn_tokenizer_chat(tokenizer)->text))) {
         request->chat.system = item->system;
     }
 }

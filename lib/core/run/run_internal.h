@@ -223,8 +223,10 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
  * it has another text, under TEXT_KEY. */
 void attn_item_take_messages(struct attn_item *item, const char *text_key);
 
-/* Gives REQUEST the messages of ITEM, or if it wants a conversation what the system says. */
-void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request);
+/* Gives REQUEST the variables and functions of the template of ITEM, and its messages, or what the
+ * system says: if REQUEST wants a conversation, or unless it wants none, if HOST has a template. */
+void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *host,
+                         struct attn_request *request);
 
 /* Selects the first input that ITEM has, until attn_item_choose is called. Pictures are inputs of
  * items without a text, and all inputs share the second text, the types and the mask of keys. */

@@ -283,7 +283,7 @@ void attn_stream_fill_request(struct attn_stream *stream, const struct attn_item
 
         request->input = item->input;
         attn_item_see(item, attn_host_model(stream->call->host), &given, &request->input);
-        attn_item_fill_chat(item, request);
+        attn_item_fill_chat(item, stream->call->host, request);
     }
     if (item && attn_input_is_given(&item->source))
         request->source = item->source;
@@ -436,18 +436,6 @@ static void note_meant(struct attn_stream *stream, const struct attn_item *item,
     }
 }
 
-/* Whether `system` of ITEM has no effect although the model has a form of conversations. */
-static bool drops_system(const struct attn_stream *stream, const struct attn_item *item)
-{
-    const struct attn_chat_request *chat = &stream->call->request->chat;
-    const struct attn_tokenizer *tokenizer = NULL;
-
-    if (!item->system || item->messages || attn_chat_is_wanted(chat) || !stream->call->host)
-        return false;
-    attn_host_tokenizer(stream->call->host, &tokenizer, NULL);
-    return tokenizer && attn_chat_has_template(chat, tokenizer);
-}
-
 /* Notes labels of the first ITEM that the question probably should read. */
 static void note_labels(struct attn_stream *stream, const struct attn_item *item)
 {
@@ -468,9 +456,6 @@ static void note_labels(struct attn_stream *stream, const struct attn_item *item
                 !has_default(stream, param->keys))
                 note_meant(stream, item, param->name);
         }
-    if (drops_system(stream, item))
-        attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_CHAT,
-                  "'system' of the items is only a label without `chat on`");
     if (stream->args->lists_labels)
         attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS, "labels: %s",
                   attn_item_list_labels(item, names, sizeof names));

@@ -73,7 +73,8 @@ struct scoring {
     const struct attn_tokenizer *tokenizer; /* or NULL */
     struct attn_sequence text;              /* owns, unless it is of the frame's run */
     struct attn_chat_text chat;             /* owns; the text in the form of a conversation */
-    struct scored *scored;                  /* [text.n] */
+    size_t answer; /* the first token of the answer with which a conversation ends; else 0 */
+    struct scored *scored; /* [text.n] */
     size_t n_vocab, n_ctx;
 };
 
@@ -140,7 +141,8 @@ const struct attn_question attn_question_score = {
         "token in its place. The first token has no score. An encoder such as BERT reads\n"
         "each token with a mask in its place, and special tokens have no score. Beside a\n"
         "picture the answer is scored (`continuation`), or without one the text around\n"
-        "it. Mean, perplexity and number of scored tokens go to standard error.\n"
+        "it; of a conversation, the assistant's answer with which it ends. Mean,\n"
+        "perplexity and number of scored tokens go to standard error.\n"
         "With `items`, `merge_words` and `each` write the words of each of many texts.\n\n"
         "For `items` the table has one row, or one for each group of `group_by`. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
@@ -160,11 +162,16 @@ const struct attn_question attn_question_score = {
 
 /* --- The tokens ------------------------------------------------------------------------------- */
 
+static bool is_asked(const struct scoring *scoring, size_t at)
+{
+    return at >= scoring->answer && attn_picture_prompt_is_scored(&scoring->text, at);
+}
+
 /* Returns the first token from AT on that may have a score; the number of tokens if there is none.
  */
-static size_t next_scored(const struct attn_sequence *text, size_t at)
+static size_t next_scored(const struct scoring *scoring, size_t at)
 {
-    while (at < text->n && !attn_picture_prompt_is_scored(text, at))
+    while (at < scoring->text.n && !is_asked(scoring, at))
         at++;
     return at;
 }
@@ -184,7 +191,7 @@ static enum attn_status read_prompt(struct scoring *scoring, struct attn_error *
     if (!text->ids)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "tokens are scored, and a picture has no tokens");
-    if (next_scored(text, 1) < text->n)
+    if (next_scored(scoring, 1) < text->n)
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS,
                 "'%s' reads a prompt in both directions: only tokens of an answer have a score",
@@ -242,6 +249,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         ATTN_TRY(
             attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
         attn_sequence_note(text, scoring->tokenizer, attn_request_notes(request));
+        scoring->answer = attn_chat_answer(&scoring->chat, text);
     } else {
         if (!request->input.ids)
             return attn_error_set(err, ATTN_INVALID,
@@ -289,7 +297,7 @@ static void score_row(void *context, size_t task, int worker)
                             .top = attn_logits_first(logits, n)};
 
     (void)worker;
-    if (!attn_picture_prompt_is_scored(&work->scoring->text, at))
+    if (!is_asked(work->scoring, at))
         return;
     scored.nats = total - (double)logits[id];
     scored.top_probability = attn_exp((double)logits[scored.top] - total);
@@ -461,13 +469,13 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
 
     ATTN_TRY(attn_frame_memory(&scoring->frame, err));
     attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
-    for (size_t first = next_scored(&scoring->text, 0), last; first < n;
-         first = next_scored(&scoring->text, last)) {
+    for (size_t first = next_scored(scoring, 0), last; first < n;
+         first = next_scored(scoring, last)) {
         struct attn_buffer text = {0};
         enum attn_status status;
 
         last = first + 1;
-        while (last < n && !begins[last] && attn_picture_prompt_is_scored(&scoring->text, last))
+        while (last < n && !begins[last] && is_asked(scoring, last))
             last++;
         status = append_word(scoring, first, last, &text, err);
         attn_buffer_release(&text);
@@ -535,7 +543,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (scoring->frame.config->is_encoder)
         ATTN_TRY(score_masked(scoring, err));
-    for (size_t begin = 0, from = next_scored(&scoring->text, 1), end = 0;
+    for (size_t begin = 0, from = next_scored(scoring, 1), end = 0;
          end < n && !scoring->frame.config->is_encoder; begin += scoring->args->stride) {
         end = n - begin > n_ctx ? begin + n_ctx : n;
         ATTN_TRY(run_window(scoring, begin, from, end, err));
@@ -545,7 +553,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     for (size_t i = 0; i < n; i++) {
         sum->n_token += scoring->scored[i].is_scored;
         sum->nats += scoring->scored[i].nats;
-        if (!scoring->args->merges_words && attn_picture_prompt_is_scored(&scoring->text, i))
+        if (!scoring->args->merges_words && is_asked(scoring, i))
             ATTN_TRY(append_token(scoring, i, err));
     }
     return scoring->args->merges_words ? append_words(scoring, err) : ATTN_OK;

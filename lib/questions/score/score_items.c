@@ -13,17 +13,26 @@
 #include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "stream/masked_copies.h"
+#include "talk/chat.h"
 #include "tokenizer/words.h"
 
 #include <math.h>
 #include <string.h>
 
 /* The sum over the scored tokens of one text. */
+/* Returns the first token that counts: that of the answer with which a conversation ends, or 0. */
+static size_t first_asked(const struct attn_item_result *result)
+{
+    return result->run->text.seen.n_picture > 0
+               ? 0
+               : attn_chat_answer(&result->run->chat, &result->run->text);
+}
+
 static struct attn_score_sum sum_of(const struct attn_item_result *result)
 {
     struct attn_score_sum sum = {0};
 
-    for (size_t i = 0; i < result->n_token; i++)
+    for (size_t i = first_asked(result); i < result->n_token; i++)
         if (!isnan(result->surprisal[i])) {
             sum.n_token++;
             sum.nats += result->surprisal[i];
@@ -188,6 +197,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                                    struct attn_error *err)
 {
     const struct attn_score_sum sum = sum_of(result);
+    const size_t first = first_asked(result);
 
     if (sum.n_token == 0)
         return attn_error_set(err, ATTN_INVALID, "%s",
@@ -197,8 +207,8 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                                   ? "it has special tokens alone, and these have no score"
                                   : "it has 1 token, and the first has no score");
     if (scoring->args->by == ATTN_SCORE_BY_WORD)
-        return mean_over_words(scoring, result->labels->ids, result->surprisal, result->n_token,
-                               nats, err);
+        return mean_over_words(scoring, result->labels->ids + first, result->surprisal + first,
+                               result->n_token - first, nats, err);
     *nats = scoring->args->by == ATTN_SCORE_BY_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
     return ATTN_OK;
 }
@@ -265,6 +275,19 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
     return attn_rows_append(rows, row, err);
 }
 
+/* Returns the positions of the region NAME: a place of ITEM, or a message of its conversation in
+ * RUN; NULL if there is none. */
+static const struct attn_number_list *find_region(const struct attn_item *item,
+                                                  const struct attn_run *run, const char *name)
+{
+    const struct attn_number_list *spec = attn_item_place(item, name);
+
+    for (size_t i = 0; !spec && i < run->chat.places.n; i++)
+        if (strcmp(run->chat.places.items[i].name, name) == 0)
+            spec = &run->chat.places.items[i].spec;
+    return spec;
+}
+
 static enum attn_status append_regions(const struct item_scoring *scoring,
                                        const struct attn_item *item,
                                        const struct attn_item_result *result,
@@ -281,7 +304,7 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
 
         n = strcspn(regions, ",");
         attn_buffer_append(&name, regions, n);
-        spec = attn_buffer_string(&name) ? attn_item_place(item, name.data) : NULL;
+        spec = attn_buffer_string(&name) ? find_region(item, result->run, name.data) : NULL;
         has_any = has_any || spec;
         status = flags && !name.has_failed
                      ? append_region(rows, name.data, spec, result, flags, err)
@@ -311,7 +334,7 @@ static enum attn_status append_words(const struct item_scoring *scoring,
 
     ATTN_TRY(ATTN_ALLOC(begins, result->n_token, err));
     attn_words_mark(scoring->tokenizer, labels->ids, result->n_token, begins);
-    for (size_t i = 0; status == ATTN_OK && i < result->n_token; n_word++) {
+    for (size_t i = first_asked(result); status == ATTN_OK && i < result->n_token; n_word++) {
         struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_WORD] = attn_cell_integer(n_word)};
         const size_t first = i;
         double nats = 0;
