@@ -93,9 +93,14 @@ static const struct run_row {
     {TRAINED("build_nanogpt", "model_00009.pt"), 2},
     {TRAINED("llama2c", "ckpt.pt"), 2},
     {TRAINED("llmc", "model.bin"), 2},
+    {TRAINED("llmc_bf16", "model.bin"), 2},
     {TRAINED("nanochat_first", ""), 2},
     {TRAINED("nanochat_first", "model_000010.pt"), 2},
     {TRAINED("nanochat_hf", ""), 2},
+    {TRAINED("nanochat_lambdas", ""), 3},
+    {TRAINED("nanochat_values32", ""), 2},
+    {TRAINED("nanochat_values12", ""), 3},
+    {TRAINED("nanochat_smear", ""), 3},
     {TRAINED("mingpt", "model.pt"), 3},
     {"trained-raw_config/weights.pt", "trained-raw_config/own.json", "config.json", NULL,
      "trained-raw_config", 1},
@@ -103,12 +108,15 @@ static const struct run_row {
      "config.json", NULL, "trained-scratch_gpt", 2},
 };
 
+enum { MOST_ID = 160 };
+
 static struct attn_capture *run_row(const struct run_row *row)
 {
     static const int32_t usual[] = {3, 1, 4, 1, 5, 9, 2, 6};
     char model[128], vocab[128], path[128];
     struct attn_npy npy;
-    int32_t ids[16];
+    int32_t ids[MOST_ID];
+    int64_t rows[MOST_ID];
     struct attn_override overrides[2] = {{row->vocab_part, vocab}};
     struct attn_catalog_found found;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
@@ -131,11 +139,18 @@ static struct attn_capture *run_row(const struct run_row *row)
         memcpy(ids, usual, sizeof usual);
         request.input.ids = ids, request.input.n_id = 8;
         if (strncmp(row->model, "trained", 7) == 0) {
-            ck_assert(attn_npy_read(path, &npy) && npy.n <= 16);
+            ck_assert(attn_npy_read(path, &npy) && npy.n <= MOST_ID);
             request.input.n_id = npy.n;
             for (size_t i = 0; i < npy.n; i++)
                 ids[i] = (int32_t)npy.values[i];
             attn_npy_release(&npy);
+            snprintf(path, sizeof path, FIXTURES "%s/expected.npz/rows.npy", row->expected);
+            if (attn_npy_read(path, &npy)) { /* otherwise all rows are expected */
+                for (size_t i = 0; i < npy.n && i < MOST_ID; i++)
+                    rows[i] = (int64_t)npy.values[i];
+                request.selection.queries = (struct attn_number_list){.items = rows, .n = npy.n};
+                attn_npy_release(&npy);
+            }
         }
     }
     request.selection.sites = "pattern,logits";

@@ -71,6 +71,9 @@ static enum attn_status check_layers(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "rules of relevance are not defined for experts, which '%s' has",
                               name.text);
+    if (config->stream)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the lambdas of '%s' have no gradients in this version", name.text);
     if (config->places.n_conv > 0 || (config->embed_norm_is_late && config->has_embed_map))
         return attn_error_set(
             err, ATTN_UNSUPPORTED, "the %s of '%s' has no gradients in this version",

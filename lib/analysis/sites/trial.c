@@ -305,6 +305,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
                                    .can_skip =
+                                       !attn_model_config(run->model)->stream &&
                                        (!run->before.own || run->before.n_shown == 0) &&
                                        !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)

@@ -320,7 +320,15 @@ static bool rename_tensor(const struct names *names, const char *name, char rena
     return false;
 }
 
-/* Gives all tensors but LEFT their new names, and of the matrices of PADDED rows the first ROWS. */
+/* Whether the tensor NAME has a row for each token. */
+static bool is_of_tokens(const char *name)
+{
+    return strcmp(name, embedding) == 0 || strcmp(name, output) == 0 ||
+           strncmp(name, "value_embeds.", strlen("value_embeds.")) == 0;
+}
+
+/* Gives all tensors but LEFT their new names, and of the matrices of tokens, of PADDED rows, the
+ * first ROWS. */
 static enum attn_status rename_all(struct trained *t, const struct names *names, const char *left,
                                    size_t padded, size_t rows)
 {
@@ -340,7 +348,8 @@ static enum attn_status rename_all(struct trained *t, const struct names *names,
 
         if (left && strcmp(record.name, left) == 0)
             continue;
-        if (tensor.rank == 2 && tensor.shape[0] == padded && padded > rows && cut[1] > 0) {
+        if (is_of_tokens(record.name) && tensor.rank == 2 && tensor.shape[0] == padded &&
+            padded > rows && cut[1] > 0) {
             record.n_byte = attn_dtype_n_byte((enum attn_dtype)record.dtype, rows * cut[1]);
             snprintf(text + NAME_SIZE, NAME_SIZE, "%s", attn_shape_text(2, cut, shape));
             record.shape = text + NAME_SIZE;
@@ -421,6 +430,7 @@ static const struct names of_nanochat = {
      {"attn.c_k", "self_attn.k_proj"},
      {"attn.c_v", "self_attn.v_proj"},
      {"attn.c_proj", "self_attn.o_proj"},
+     {"attn.ve_gate", "self_attn.ve_gate"},
      {"mlp.c_fc", "mlp.fc1"},
      {"mlp.c_proj", "mlp.fc2"}}};
 
@@ -446,14 +456,107 @@ static enum attn_status read_meta(const struct trained *t, struct attn_json **me
     return attn_json_read_part(&source, part.name, NULL, meta, t->err);
 }
 
+/* The versions of nanochat. Their constants are in no file: the tensors tell the version. */
+static const struct nanochat {
+    bool has_lambdas;
+    size_t n_gate; /* components that gate value embeddings; 0: there are none */
+    bool has_smear;
+    double base, qk_scale, factor;
+    size_t part, unit; /* the short window: 1 / part of the sequence, in whole units */
+} nanochats[] = {
+    {false, 0, false, 1e4, 1, 0, 0, 0},      /* October 2025 */
+    {true, 0, false, 1e4, 1, 0, 2, 0},       /* 11 January 2026 */
+    {true, 32, false, 1e4, 1, 2, 2, 0},      /* 16 January */
+    {true, 12, false, 1e5, 1.15, 3, 3, 128}, /* 9 March */
+    {true, 12, true, 1e5, 1.2, 3, 4, 128},   /* 14 March */
+};
+
+/* The tensors that versions of 2026 have beside the first, and the new names of the gates. */
+static bool is_of_2026(const char *name)
+{
+    static const char *const names[] = {"resid_lambdas", "x0_lambdas", "smear_lambda",
+                                        "smear_gate.weight", "backout_lambda"};
+    char layer[NAME_SIZE];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return sscanf(name, "value_embeds.%4[0-9].weight", layer) == 1 ||
+           strstr(name, ".attn.ve_gate.weight");
+}
+
+/* Returns the version that the tensors tell; NULL: none. */
+static const struct nanochat *find_nanochat(const struct trained *t)
+{
+    const bool has_lambdas = find(t, "resid_lambdas") && find(t, "x0_lambdas");
+    const bool has_smear =
+        find(t, "smear_lambda") && find(t, "smear_gate.weight") && find(t, "backout_lambda");
+    const bool has_any =
+        find(t, "smear_lambda") || find(t, "smear_gate.weight") || find(t, "backout_lambda");
+    const size_t n_layer = count_layers(t, "transformer.h.", ".attn.c_q.weight");
+    size_t n_gate = 0;
+
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        char gate[2 * NAME_SIZE], values[2 * NAME_SIZE];
+
+        snprintf(gate, sizeof gate, "transformer.h.%zu.attn.ve_gate.weight", layer);
+        snprintf(values, sizeof values, "value_embeds.%zu.weight", layer);
+        if (!find(t, gate) != !find(t, values) ||
+            (n_gate > 0 && find(t, gate) && dimension(t, gate, 1) != n_gate))
+            return NULL;
+        n_gate = find(t, gate) ? dimension(t, gate, 1) : n_gate;
+    }
+    for (size_t i = 0; i < sizeof nanochats / sizeof *nanochats && has_any == has_smear; i++)
+        if (nanochats[i].has_lambdas == has_lambdas && nanochats[i].n_gate == n_gate &&
+            nanochats[i].has_smear == has_smear)
+            return &nanochats[i];
+    return NULL;
+}
+
+/* Appends what a version of 2026 has. Windows are numbers of keys, of which a query sees itself and
+ * as many as the window of nanochat has. */
+static enum attn_status write_2026(struct trained *t, const struct nanochat *version,
+                                   struct attn_json *meta, const struct attn_node *sizes)
+{
+    struct attn_buffer *config = &t->opened->config;
+    const size_t n = t->sizes[POSITIONS], n_layer = t->sizes[LAYERS];
+    const char *pattern = "L";
+    size_t narrow;
+
+    ATTN_TRY(attn_json_get_string(meta, sizes, "window_pattern", &pattern, t->err));
+    if (*pattern == '\0' || strspn(pattern, "LSls") != strlen(pattern))
+        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "window_pattern",
+                                "is '%s', expected letters L and S",
+                                attn_quote_string(pattern).text);
+    if (!version->has_lambdas)
+        return ATTN_OK;
+    narrow = version->unit == 0 ? n / version->part
+                                : (n + version->part * version->unit - 1) /
+                                      (version->part * version->unit) * version->unit;
+    attn_buffer_append_format(config,
+                              ",\"resid_lambdas\":true,\"ve_gate_channels\":%zu,\"ve_factor\":%g,"
+                              "\"qk_scale\":%g,\"layer_windows\":\"",
+                              version->n_gate > 0 ? version->n_gate : 1, version->factor,
+                              version->qk_scale);
+    for (size_t i = 0; i < n_layer; i++) {
+        const bool is_long = i + 1 == n_layer || strchr("Ll", pattern[i % strlen(pattern)]);
+
+        attn_buffer_append_format(config, "%zu,", (is_long ? n : narrow) + 1);
+    }
+    attn_buffer_append_char(config, '"');
+    return ATTN_OK;
+}
+
 /* Reads the sizes in META, and appends the config. */
-static enum attn_status write_nanochat(struct trained *t, struct attn_json *meta)
+static enum attn_status write_nanochat(struct trained *t, const struct nanochat *version,
+                                       struct attn_json *meta)
 {
     static const char *const args[N_SIZE] = {"n_layer", "n_head", "n_embd", "sequence_len",
                                              "vocab_size"};
     const struct attn_node *config = attn_node_find(attn_json_root(meta), "model_config");
     const size_t padded = dimension(t, embedding, 0);
     const size_t wide = dimension(t, "transformer.h.0.mlp.c_fc.weight", 0);
+    double cap = 15;
     size_t n_key;
 
     if (!attn_node_is_object(config))
@@ -466,38 +569,61 @@ static enum attn_status write_nanochat(struct trained *t, struct attn_json *meta
     n_key = t->sizes[HEADS];
     ATTN_TRY(attn_json_get_size(meta, config, "n_kv_head", 1, MOST_SIZE, &n_key, t->err));
     ATTN_TRY(read_own(t));
+    if (t->own)
+        ATTN_TRY(attn_json_get_double(t->own, attn_json_root(t->own), "final_logit_softcapping", 0,
+                                      1e6, &cap, t->err));
+    else if (version->n_gate == 32)
+        t->opened->note =
+            "is read with logits capped at 15; from 2 to 9 March 2026 the cap was 20, "
+            "and files do not say which: `config` with "
+            "{\"final_logit_softcapping\": 20}";
     if (t->sizes[VOCABULARY] > padded)
         return attn_json_refuse(meta, t->err, ATTN_FORMAT, "vocab_size",
                                 "is %zu, and the embedding has %zu rows", t->sizes[VOCABULARY],
                                 padded);
+    if (t->sizes[LAYERS] > MOST_LAYERS)
+        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "n_layer", "is %zu, expected at most %d",
+                                t->sizes[LAYERS], MOST_LAYERS);
     ATTN_TRY(rename_all(t, &of_nanochat, NULL, padded, t->sizes[VOCABULARY]));
     attn_buffer_append_format(
         &t->opened->config,
         "{\"model_type\":\"nanochat\",\"hidden_size\":%zu,\"intermediate_size\":%zu,"
         "\"num_hidden_layers\":%zu,\"num_attention_heads\":%zu,\"num_key_value_heads\":%zu,"
-        "\"vocab_size\":%zu,\"max_position_embeddings\":%zu,\"rope_theta\":10000.0,"
-        "\"rms_norm_eps\":1.1920928955078125e-7}",
+        "\"vocab_size\":%zu,\"max_position_embeddings\":%zu,\"rope_theta\":%.1f,"
+        "\"rms_norm_eps\":1.1920928955078125e-7,\"final_logit_softcapping\":",
         t->sizes[WIDTH], wide, t->sizes[LAYERS], t->sizes[HEADS], n_key, t->sizes[VOCABULARY],
-        10 * t->sizes[POSITIONS]);
+        10 * t->sizes[POSITIONS], version->base);
+    attn_double_append(&t->opened->config, cap);
+    ATTN_TRY(write_2026(t, version, meta, config));
+    attn_buffer_append_char(&t->opened->config, '}');
     return attn_buffer_check(&t->opened->config, t->err);
 }
 
-/* The version of October 2025 to January 2026. Later ones have tensors that this one lacks. */
+/* The five versions of October 2025 to July 2026. */
 static enum attn_status read_nanochat(struct trained *t)
 {
+    const struct nanochat *version = find_nanochat(t);
     const struct attn_tensor_files *files = t->opened->files;
     struct attn_json *meta = NULL;
     enum attn_status status;
     char renamed[NAME_SIZE];
+    const char *odd = NULL; /* the first tensor of no version */
 
-    for (size_t i = 0; i < files->count; i++)
-        if (!rename_tensor(&of_nanochat, files->records[i].name, renamed))
-            return attn_error_set(t->err, ATTN_UNSUPPORTED,
-                                  "'%s' is of a version of nanochat that is not read: it has '%s', "
-                                  "expected one of before 11 January 2026",
-                                  t->path.text, attn_quote_string(files->records[i].name).text);
+    for (size_t i = 0; i < files->count && !odd; i++) {
+        const char *name = files->records[i].name;
+
+        if (!is_of_2026(name) && !rename_tensor(&of_nanochat, name, renamed))
+            odd = name;
+    }
+    for (size_t i = 0; i < files->count && !odd && !version; i++)
+        odd = is_of_2026(files->records[i].name) ? files->records[i].name : NULL;
+    if (odd)
+        return attn_error_set(t->err, ATTN_UNSUPPORTED,
+                              "'%s' is of a version of nanochat that is not read: it has '%s', "
+                              "expected one of October 2025 to July 2026",
+                              t->path.text, attn_quote_string(odd).text);
     ATTN_TRY(read_meta(t, &meta));
-    status = write_nanochat(t, meta);
+    status = write_nanochat(t, version, meta);
     attn_json_free(meta);
     return status;
 }

@@ -21,6 +21,8 @@
  *
  * A layer without attention has mixer_z and mixer_out in place of z and attn_out (mixer.c).
  *
+ * config.stream changes resid_pre, v, and the stream before the first and after the last block.
+ *
  * A line computes a tensor and visits its site (step_internal.h). If the config lacks a part, its
  * line does nothing or copies: this applies to norms and linear maps without weights, and to sums
  * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
@@ -106,6 +108,8 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
         attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, k);
     if (!shares_keys && attn_config_has_keys_as_values(config, layer))
         attn_keys_as_values_step(f, k, v);
+    else if (!shares_keys && w->value_table.data)
+        attn_values_step(f, w, kv_input, v);
     else if (!shares_keys)
         attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, v);
     if (config->has_attn_gate)
@@ -163,6 +167,8 @@ void attn_block_run(struct attn_forward *f, int layer)
     if (f->feed.has_z && layer == f->feed.first_layer) {
         begin_at_z(f, w);
     } else {
+        if (config->stream)
+            config->stream->enter(f, layer);
         attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
         attn_convolution_keep(f);
         attn_norm_step(f, &w->ln1, f->resid, f->normed);
@@ -183,5 +189,7 @@ void attn_block_run(struct attn_forward *f, int layer)
         run_parallel(f, w);
     else
         run_sequential(f, w);
+    if (config->stream && !attn_forward_is_over(f))
+        config->stream->leave(f, layer);
     attn_forward_enter(f, ATTN_NO_LAYER);
 }

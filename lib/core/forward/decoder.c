@@ -374,8 +374,11 @@ static void run_output(struct attn_forward *f)
     const float *x = has_norm ? f->normed : f->resid;
     const size_t d = weights->unembed.weight.n_row;
 
+    attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
+    if (f->model->config.stream && f->feed.first_layer == ATTN_NO_LAYER)
+        f->model->config.stream->end(f);
     if (has_norm) {
         attn_norm_step(f, &weights->ln_final, f->resid, f->normed);
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
@@ -459,6 +462,8 @@ static void run_embedding(struct attn_forward *f)
         map_embedding(f);
     if (weights->ln_embed.w.data && f->model->config.embed_norm_is_late)
         attn_norm_step(f, &weights->ln_embed, f->resid, f->resid);
+    if (f->model->config.stream && !attn_forward_is_over(f))
+        f->model->config.stream->begin(f);
 }
 
 /* Reports the layers up to LAYER of the rows so far. */

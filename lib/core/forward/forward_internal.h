@@ -53,6 +53,19 @@ struct attn_pool_steps {
     void (*back)(struct attn_backward *b, const float *d, float *dx);
 };
 
+/* What config.stream does to the rows of a feed (checkpoints/foreign/nanochat_stream.c). */
+struct attn_stream_steps {
+    size_t (*size)(const struct attn_config *config, size_t n); /* floats of f->stream */
+    void (*begin)(struct attn_forward *f);            /* resid has the normalized embeddings */
+    void (*enter)(struct attn_forward *f, int layer); /* before resid_pre */
+    /* v [n_row, G*E] of the normalized rows X [n_row, D], before its site. */
+    void (*values)(struct attn_forward *f, int layer, const float *x, float *v);
+    void (*leave)(struct attn_forward *f, int layer); /* after resid_post */
+    void (*end)(struct attn_forward *f);              /* before the last norm */
+    /* Returns how often the output of *layer is taken from the last output; 0: not at all. */
+    double (*backout)(const struct attn_model *model, int *layer);
+};
+
 /* The positions of one sequence in the current feed. */
 struct attn_feed_part {
     size_t first;       /* index of its first row among the rows of the feed */
@@ -214,6 +227,7 @@ struct attn_forward {
     /* [n, n_layer * P] the inputs of all layers, or NULL; [n, P] those of a layer; [n_worker,
      * n_layer * P] the row of the table of a token. */
     float *layer_inputs, *layer_rows, *layer_table;
+    float *stream; /* what config.stream keeps during a feed, or NULL */
     /* [n_layer]: the rows of k and v of a layer whose keys and values later ones attend to; NULL
      * for all others, which use `k` and `v`. NULL: no layer shares its keys. */
     struct attn_shared_rows {

@@ -235,7 +235,7 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
     const bool needs_places = n_layer > 0 && config->rope[0].is_centred && !f->positions.numbers;
 
-    f->ids = config->mixer || (n_layer > 0 && config->rope[0].long_divisors)
+    f->ids = config->mixer || config->stream || (n_layer > 0 && config->rope[0].long_divisors)
                  ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids)
                  : NULL;
     f->places =
@@ -304,6 +304,7 @@ static void plan_layers(struct attn_forward *f, struct attn_arena *arena)
     bool is_shared[ATTN_MAX_LAYER] = {false};
     size_t n_shared = 0;
 
+    f->stream = config->stream ? take_floats(arena, config->stream->size(config, n), 1) : NULL;
     f->layer_inputs = take_floats(arena, n, config->n_layer * width);
     f->layer_rows = take_floats(arena, n, width);
     f->layer_table = take_floats(arena, (size_t)f->n_worker, config->n_layer * width);

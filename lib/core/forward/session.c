@@ -714,7 +714,7 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
 
     ATTN_TRY(attn_session_check_feed(session, 0, rows->n, err));
     ATTN_TRY(attn_session_check_rows(f, &given, err));
-    if (f->model->config.d_layer_input > 0)
+    if (f->model->config.d_layer_input > 0 || f->model->config.stream)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' reads no embeddings in place of tokens: its layers have inputs "
                               "for each token",
@@ -751,8 +751,9 @@ enum attn_status attn_session_check_layer(const struct attn_forward *f, int laye
     if (layer < 0 || layer > n_layer)
         return attn_error_set(err, ATTN_INVALID,
                               "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
-    if (layer < n_layer && !f->whole &&
-        !attn_sites_are_empty(attn_session_left_sites(&f->model->config)))
+    if (layer < n_layer &&
+        (f->model->config.stream ||
+         (!f->whole && !attn_sites_are_empty(attn_session_left_sites(&f->model->config)))))
         return attn_error_set(err, ATTN_INVALID,
                               "a feed of '%s' begins at the embeddings: its layers read more than "
                               "the one before them writes",

@@ -91,6 +91,7 @@ struct attn_tensor_files;
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(LAYER_INPUT, MLP, PART, config->d_layer_input > 0) /* of Gemma 4 */                          \
     X(LAYER_SCALAR, NONE, PART, config->has_layer_scalar)                                          \
+    X(STREAM, EMBED, FOUND, config->stream != NULL) /* of nanochat */                              \
     X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
     X(MLP_INNER_NORM, NONE, PART, config->has_mlp_norm)                                            \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
@@ -181,7 +182,7 @@ enum attn_weight_kind {
  * one. For layers without attention: q the rows of mixer_in, a the channels of the convolution, d
  * its taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above;
  * and r is 2*H*U. x is the width of the inputs of layers, ! those of all, % the tokens that have
- * some. */
+ * some; * n_layer, ^ n_value_gate, ~ ATTN_N_SMEAR. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;

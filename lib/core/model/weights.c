@@ -198,6 +198,9 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'x', config->d_layer_input},
         {'!', config->n_layer * config->d_layer_input},
         {'%', config->n_layer_token},
+        {'*', config->n_layer},
+        {'^', config->n_value_gate},
+        {'~', ATTN_N_SMEAR},
         {'r', 2 * config->n_head * config->d_value},
         {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };
@@ -549,7 +552,8 @@ static enum attn_status allocate_made(struct attn_weights *weights,
         config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
     const size_t n_two = config->pooling == ATTN_POOLING_FIRST_TWO ? config->n_vocab : 0;
 
-    weights->made = attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
+    weights->made = attn_alloc((config->qk_scale > 0 ? config->d_head : 0) + d +
+                                   attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
                                    n_identity + attn_size_mul(n_mixer, d_mixer) +
                                    attn_size_mul(n_two, 2 * config->d_model + 1),
                                sizeof(float), err);
@@ -573,14 +577,18 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
 
     if (!attn_config_lacks_norm_weights(config))
         return;
+    for (size_t i = 0; i < config->d_head && config->qk_scale > 0; i++)
+        weights->made[weights->n_made + i] = (float)config->qk_scale;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct attn_block_weights *block = &weights->blocks[layer];
 
         *(is_sum ? &block->mid_norm : &block->ln1) = ones;
         *(is_sum ? &block->end_norm : &block->ln2) = ones;
         if (config->qk_norm == ATTN_QK_NORM_PER_HEAD)
-            block->q_norm.w = block->k_norm.w = made_vector(weights->made, config->d_head);
+            block->q_norm.w = block->k_norm.w = made_vector(
+                weights->made + (config->qk_scale > 0 ? weights->n_made : 0), config->d_head);
     }
+    weights->n_made += config->qk_scale > 0 ? config->d_head : 0;
     if (config->has_final_norm)
         weights->ln_final = ones;
     if (config->has_embed_norm)

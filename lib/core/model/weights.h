@@ -104,14 +104,15 @@ struct attn_block_weights {
         struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
     struct attn_mixer_weights mixer;
-    struct attn_vector router_correction; /* [N] is added to sigmoids for the choice */
-    struct attn_vector expert_scale;      /* [N] factors of expert_weights, or none */
-    struct attn_vector sinks;             /* [H] sinks */
-    struct attn_vector scalar;            /* [1] the factor of resid_post, or none */
-    struct attn_tensor relative_bias;     /* [n_bucket, H], if each layer has a table of its own */
-    struct attn_vector xielu[4];    /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
-    struct attn_expert *experts;    /* [n_expert] borrowed from attn_weights; NULL: an MLP */
-    struct attn_lazy_experts *lazy; /* owns; NULL: experts are used as they are stored */
+    struct attn_vector router_correction;       /* [N] is added to sigmoids for the choice */
+    struct attn_vector expert_scale;            /* [N] factors of expert_weights, or none */
+    struct attn_vector sinks;                   /* [H] sinks */
+    struct attn_vector scalar;                  /* [1] the factor of resid_post, or none */
+    struct attn_tensor value_table, value_gate; /* [V, G*E], [G, n_value_gate] of config.stream */
+    struct attn_tensor relative_bias; /* [n_bucket, H], if each layer has a table of its own */
+    struct attn_vector xielu[4];      /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
+    struct attn_expert *experts;      /* [n_expert] borrowed from attn_weights; NULL: an MLP */
+    struct attn_lazy_experts *lazy;   /* owns; NULL: experts are used as they are stored */
 };
 _Static_assert(offsetof(struct attn_block_weights, k_norm) ==
                    offsetof(struct attn_block_weights, norms[ATTN_BLOCK_N_NORM - 1]),
@@ -142,6 +143,8 @@ struct attn_deep_weights {
     struct attn_linear in, out;
 };
 
+enum { ATTN_N_SMEAR = 24 }; /* components of the stream that smear_gate reads */
+
 struct attn_weights {
     struct attn_tensor embed;          /* [V, De] */
     struct attn_tensor positions;      /* [first_position + n_ctx, De], or for pictures positions of
@@ -152,8 +155,11 @@ struct attn_weights {
     struct attn_tensor places;         /* [n, D] of DeBERTa; data is NULL if there are none */
     struct attn_tensor layer_inputs;   /* [tokens, n_layer * P]; data is NULL if there are none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data is NULL if there are none */
-    struct attn_tensor logit_scale;      /* one number, for models with two towers */
-    struct attn_vector logit_bias;       /* [1] of SigLIP; data is NULL if there is none */
+    /* Of config.stream: [n_layer], [n_layer], [1], [1], [1, ATTN_N_SMEAR]. */
+    struct attn_vector stream_scales, embed_scales, smear_scale, backout_scale;
+    struct attn_tensor smear_gate;
+    struct attn_tensor logit_scale; /* one number, for models with two towers */
+    struct attn_vector logit_bias;  /* [1] of SigLIP; data is NULL if there is none */
     struct attn_pool_head pool;
     /* [n_layer * n_head] and [1], the regression for contacts. */
     struct attn_vector contacts, contacts_bias;

@@ -233,6 +233,7 @@ static const char *find_obstacle(const struct logit_split *split)
         if ((left & 15) == POOL_MAX)
             return "makes its vector of the largest number of each column";
     return config->pool_head                     ? "pools its rows by attention and an MLP"
+           : config->stream                      ? "weighs its stream anew in each layer"
            : config->norm_place == ATTN_NORM_SUM ? "normalizes its stream after each sum"
            : !config->has_residual               ? "has no residual stream"
                                                  : NULL;

@@ -305,6 +305,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                                                 : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->answers = attn_frame_alloc(frame, lens->args->n_answer + 1, sizeof *lens->answers);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
+    if (config->stream)
+        lens->last = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->last);
     lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
     lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
@@ -469,15 +471,27 @@ static enum attn_status read_rows(struct attn_lens_run *lens, struct attn_lens_r
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Returns the output of the last layer at each query. */
+/* Returns the output of the last layer at each query, less what config.stream takes from it. */
 static const float *last_rows(const struct attn_lens_run *lens)
 {
+    const struct attn_stream_steps *stream = lens->frame.config->stream;
+    const float *rows, *middle;
+    double scale;
+    int layer;
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER}, last = at;
 
     while (attn_dims_next_layer(dims_of(lens), &at))
         last = at;
     attn_location_find(dims_of(lens), &last, attn_site_of_output(dims_of(lens)), &at);
-    return attn_capture_tensor(lens->frame.capture, &at);
+    rows = attn_capture_tensor(lens->frame.capture, &at);
+    if (!stream)
+        return rows;
+    scale = stream->backout(lens->frame.run->model, &layer);
+    at.layer = layer;
+    middle = attn_capture_tensor(lens->frame.capture, &at);
+    for (size_t i = 0; i < lens->n_query * lens->frame.config->d_model; i++)
+        lens->last[i] = (float)((double)rows[i] - scale * (double)middle[i]);
+    return lens->last;
 }
 
 /* Keeps the logits of the model's own predictions. */
@@ -530,6 +544,8 @@ static enum attn_status read_stream(struct attn_lens_run *lens, struct attn_erro
             const bool is_asked = (sites[i] == ATTN_SITE_RESID_PRE && !lens->frame.plan) ||
                                   is_answer || attn_sites_have(lens->sites, sites[i]);
 
+            if (is_answer)
+                rows = last_rows(lens);
             if (rows && (reading.is_hidden ? is_answer && lens->frame.answer : is_asked))
                 ATTN_TRY(read_rows(lens, reading, rows, err));
         }

@@ -28,7 +28,8 @@ struct attn_lens_run {
     double *values, *sums; /* [n_value] values of one reading, and their mean over queries */
     /* one value per answer; else ATTN_LENS_N_TARGET_VALUE with a target, or one per place */
     size_t n_value;
-    float *own;                          /* [n_query, V] logits of the model's own predictions */
+    float *last; /* [n_query, D] the input of the last norm, of a model with config.stream */
+    float *own;  /* [n_query, V] logits of the model's own predictions */
     double measured[2], measure_sums[2]; /* entropy and divergence of a reading, and their mean */
 };
 
