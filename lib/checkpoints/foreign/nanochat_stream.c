@@ -121,9 +121,9 @@ static void enter(struct attn_forward *f, int layer)
         f->resid[i] = (float)(scale * (double)f->resid[i] + of_embedding * (double)x0[i]);
 }
 
-static void add_values(struct attn_forward *f, int layer, const float *x, float *v)
+static void add_values(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
+                       float *v)
 {
-    const struct attn_block_weights *w = &f->model->weights.blocks[layer];
     const struct attn_config *config = &f->model->config;
     const size_t n_head = config->n_kv_head, n = config->d_head, n_gate = config->n_value_gate;
     float *gate = scratch_of(f, 0), *row = scratch_of(f, 2);

@@ -58,8 +58,9 @@ struct attn_stream_steps {
     size_t (*size)(const struct attn_config *config, size_t n); /* floats of f->stream */
     void (*begin)(struct attn_forward *f);            /* resid has the normalized embeddings */
     void (*enter)(struct attn_forward *f, int layer); /* before resid_pre */
-    /* v [n_row, G*E] of the normalized rows X [n_row, D], before its site. */
-    void (*values)(struct attn_forward *f, int layer, const float *x, float *v);
+    /* v [n_row, G*E] of the normalized rows X [n_row, D] of a block with W, before its site. */
+    void (*values)(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
+                   float *v);
     void (*leave)(struct attn_forward *f, int layer); /* after resid_post */
     void (*end)(struct attn_forward *f);              /* before the last norm */
     /* Returns how often the output of *layer is taken from the last output; 0: not at all. */

@@ -249,7 +249,7 @@ void attn_values_step(struct attn_forward *f, const struct attn_block_weights *w
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    f->model->config.stream->values(f, f->feed.layer, x, v);
+    f->model->config.stream->values(f, w, x, v);
     attn_forward_check_finite(f, v, f->feed.n_row * w->v.weight.n_col);
     f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
 }

@@ -122,7 +122,8 @@ static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
     }
 }
 
-/* Returns the size that LETTER stands for, if it is one of models that see; else SIZE_MAX. */
+/* Returns the size that LETTER stands for, if it is one of models that see, or of
+ * config.stream; else SIZE_MAX. */
 static size_t picture_dimension(char letter, const struct attn_config *config)
 {
     switch (letter) {
@@ -142,6 +143,12 @@ static size_t picture_dimension(char letter, const struct attn_config *config)
         return config->vision.d_feature;
     case 'i':
         return config->image.n_frame;
+    case '*':
+        return config->n_layer;
+    case '^':
+        return config->n_value_gate;
+    case '~':
+        return ATTN_N_SMEAR;
     default:
         return SIZE_MAX;
     }
@@ -198,9 +205,6 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'x', config->d_layer_input},
         {'!', config->n_layer * config->d_layer_input},
         {'%', config->n_layer_token},
-        {'*', config->n_layer},
-        {'^', config->n_value_gate},
-        {'~', ATTN_N_SMEAR},
         {'r', 2 * config->n_head * config->d_value},
         {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };

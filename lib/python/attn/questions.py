@@ -532,8 +532,9 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
     reads each token with a mask in its place, and special tokens have no score. Beside a picture the answer is scored
-    (`continuation`), or without one the text around it. Mean, perplexity and number of scored tokens go to standard
-    error. With `items`, `merge_words` and `each` write the words of each of many texts.
+    (`continuation`), or without one the text around it; of a conversation, the assistant's answer with which it ends.
+    Mean, perplexity and number of scored tokens go to standard error. With `items`, `merge_words` and `each` write the
+    words of each of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,

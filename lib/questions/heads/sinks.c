@@ -149,13 +149,11 @@ struct sinks {
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(CHOICE, "by", NULL, struct attn_sinks_args, by,
-               "rows: head (default); token, the places of each token, of all texts of `items`; "
-               "layer, massive activations; park, positions whose weight `attn-cli heads` takes "
-               "out; key, the weight that each position gets",
+               "rows: head (default); token, all its places; layer, massive activations; park, "
+               "where `attn-cli heads` finds parks; key, the weight on it",
                .words = "head|token|layer|park|key"),
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "by key: the rows that count, positions or words; default: all",
-               .home = ATTN_PARAM_OF_REQUEST,
+               "by key: the rows that count; default: all", .home = ATTN_PARAM_OF_REQUEST,
                .second = offsetof(struct attn_request, selection.queries.n)),
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "by key: the heads that count: 2.5,3.*; default: all",
@@ -214,8 +212,7 @@ const struct attn_question attn_question_sinks = {
         "A sink says where weight lies when a head has nothing to look for. It does not\n"
         "say that the token matters: `attn-cli spans` has what changes without it.\n",
     .examples = "  attn-cli sinks -m fable \"The keys to the cabinet near the doors are rusty.\"\n"
-                "  attn-cli sinks -m fable `items` texts.txt `items_format` lines `by` token\n"
-                "  attn-cli sinks -m fable `by` layer -f story.txt\n",
+                "  attn-cli sinks -m fable `items` texts.txt `items_format` lines `by` token\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_sinks_args, .size = sizeof(struct attn_sinks_args)),
     .choose = choose_procedure,

@@ -19,15 +19,16 @@ static const struct attn_param view_rows[] = {
                "show patterns between words: the columns of a word's tokens are summed, their rows "
                "averaged",
                .traits = SHAPES, .media = PATTERNS),
-    ATTN_PARAM(CHOICE, "hide", NULL, PICTURE, hides,
-               "leave out keys: first, which often takes most of a row; sinks, all keys where "
-               "heads park weight, as `attn-cli sinks` with `by park` lists them, and the first "
-               "and last of a source",
-               .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
-    ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
-               "divide each row of a pattern by the sum of the weights that are left in it, but not "
-               "of scores and gradients",
-               .traits = SHAPES, .media = PATTERNS),
+    ATTN_PARAM(
+        CHOICE, "hide", NULL, PICTURE, hides,
+        "leave out keys: first; sinks, all keys where heads park weight, as `attn-cli sinks` "
+        "with `by park` lists them, and the first and last of a source",
+        .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
+    ATTN_PARAM(
+        FLAG, "renormalize", NULL, PICTURE, renormalizes,
+        "divide each row of a pattern by the sum of the weights that are left in it, but not "
+        "of scores and gradients",
+        .traits = SHAPES, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
 
