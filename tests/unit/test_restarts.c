@@ -394,7 +394,7 @@ static void list_changes(const struct subject *subject, const struct attn_dims *
 
             if ((site > ATTN_SITE_RESID_POST && site < ATTN_SITE_ROUTER_LOGITS) ||
                 site == ATTN_SITE_EXPERT_INDICES || /* which nothing is made of */
-                !attn_sites_have(dims->sites, site) ||
+                !attn_sites_have(dims->sites, site) || site == ATTN_SITE_RECEIVED ||
                 !attn_layer_has(dims, (enum attn_site)site, layer) || (is_linear && is_matrix) ||
                 (subject->is_made_up && (site + layer + subject->config->n_kv_head) % 3 != 0))
                 continue;
