@@ -596,10 +596,9 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
     A sink says where weight lies when a head has nothing to look for. It does not say that the token matters: `attn-cli
     spans` has what changes without it.
 
-    by          rows: head (default); token, the places of each token, of all texts of `items`; layer, massive
-                activations; park, positions whose weight `attn-cli heads` takes out; key, the weight that each position
-                gets (head, token, layer, park, key)
-    queries     by key: the rows that count, positions or words; default: all
+    by          rows: head (default); token, all its places; layer, massive activations; park, where `attn-cli heads`
+                finds parks; key, the weight on it (head, token, layer, park, key)
+    queries     by key: the rows that count; default: all
     heads       by key: the heads that count: 2.5,3.*; default: all
     threshold   a column is a sink if its mean weight is above X; default: 0.3. By layer: a row for each position whose
                 ratio is at least X; default: the largest of each layer
