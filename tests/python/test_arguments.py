@@ -1,5 +1,6 @@
 """Arguments that do not fit, or do not go together: errors that name them, where they were ignored or wrapped."""
 import inspect
+import tempfile
 import unittest
 
 import numpy as np
@@ -25,10 +26,15 @@ class Arguments(TestCase):
         with self.assertRaisesRegex(TypeError, "^unexpected keyword argument 'zzzz'$"):
             m.run(KEYS, zzzz=1)
 
-    def test_lists_of_messages_are_files(self):
+    def test_lists_of_messages_are_conversations(self):
         m, talk = model(), [{"role": "user", "content": KEYS}]
-        self.assert_raises(TypeError, "messages is list, expected the path of a file: json.dump(", lambda: m.run(messages=talk))
-        self.assert_raises(TypeError, "text is a list of messages, expected a text: json.dump it", lambda: m.run(talk))
+        self.assert_raises(attn.InvalidError, "'fable' has no chat template", lambda: m.run(messages=talk))
+        self.assert_raises(TypeError, "text is a list of messages, expected a text: give it as messages=", lambda: m.run(talk))
+        with tempfile.NamedTemporaryFile("w", suffix=".jinja") as file:
+            file.write("{{ messages[0].content }}{{ tools[0].name }}{{ quick is false }}")
+            file.flush()
+            one = m.run(messages=talk, chat=file.name, chat_set={"quick": False}, tools=[{"name": " are"}], sites=[], top=1)
+        self.assertEqual("".join(one.tokens), talk[0]["content"] + " areTrue")
         self.assert_raises(TypeError, "text is a list of texts, expected one; Model.map takes many", lambda: m.run([KEYS, KEY]))
         self.assert_raises(TypeError, "text is a list, expected one text: [model.tokenize(", lambda: m.tokenize([KEYS, KEY]))
         self.assert_raises(TypeError, "target is the list [' are'], expected one text or one token id", lambda: m.run(KEYS, target=[" are"]))
@@ -116,6 +122,15 @@ class Arguments(TestCase):
     def test_ids_are_the_text(self):
         for name in ("ids", "embeddings"):
             self.assert_raises(TypeError, (f"'{name}'", "in place of the text"), model().run, **{name: [1, 2]})
+
+    def test_projections_take_a_direction_out(self):
+        m, v = model(), np.random.default_rng(6).normal(size=128).astype("f4")
+        for queries in (None, "keys"):
+            at = slice(None) if queries is None else 1
+            out = m.run(KEYS, sites="resid_post", layers=1, edits=attn.project("resid_post", v, layer=1, queries=queries, offset=-4))
+            np.testing.assert_allclose((out.resid_post[1] @ v)[at] / np.linalg.norm(v), -4, rtol=1e-5)
+        out = m.run(KEYS, sites="resid_post", layers=1, edits=attn.project("resid_post", v, layer=1, factor=0))
+        self.assert_same(out.resid_post[1], m.run(KEYS, sites="resid_post", layers=1).resid_post[1])
 
     def test_queries_of_edits_are_words(self):
         m, rows = model(), np.random.default_rng(5).normal(size=(2, 128))
