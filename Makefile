@@ -36,6 +36,8 @@ override XSMM := no
 $(shell .packaging/zig.sh $(TARGET) >&2)
 endif
 WASM_MODULE := build/wasm/attn.wasm
+# The system that is built for.
+SYSTEM := $(or $(filter wasm,$(MODE)),$(filter macos windows,$(subst -, ,$(subst ., ,$(TARGET)))),linux)
 # The processor that is compiled for. libxsmm makes code for x86-64 alone. A source distribution, which has the sources of
 # other libraries in the folder libraries, is built without it where it is not there.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
@@ -121,8 +123,10 @@ IMAGE_ABSENT := $(if $(CLOSED), \
     lib/core/base/dynamic.c lib/media/image/image_library.c \
     $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
     lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
-OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/core/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c, \
-    $(wildcard lib/*/*/*_wasm.c cmd/*/*_wasm.c))
+# Sources whose names end in a system are of that one; those of _posix are of Linux and macOS, and os_posix.c of WASI, too.
+OWN_SYSTEM := $(SYSTEM) $(if $(filter linux macos,$(SYSTEM)),posix)
+OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/core/base/os_posix.c),$(foreach system, \
+    $(filter-out $(OWN_SYSTEM),linux macos posix windows wasm),$(wildcard lib/*/*/*_$(system).c cmd/*/*_$(system).c)))
 LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
 EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/views/page/page_files.S \

@@ -14,7 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
@@ -185,7 +184,7 @@ static enum attn_status make_text(struct question *question, struct attn_generat
                                   struct attn_error *err)
 {
     struct stream stream = {.out = question->tensors.is_standard_used ? NULL : question->call->out,
-                            .is_terminal = isatty(STDOUT_FILENO)};
+                            .is_terminal = attn_os_is_terminal(ATTN_OS_OUTPUT)};
     struct attn_generate_args *how = question->call->how;
 
     how->on_token = on_token;

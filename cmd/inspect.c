@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MAX_LENGTH = 1 << 24, USUAL_LENGTH = 1024 /* if nothing limits it */ };
 
@@ -134,10 +133,10 @@ static bool is_gguf(const char *name)
  * name extension decides. */
 static bool is_file(const char *name)
 {
-    struct stat status;
+    const enum attn_os_kind kind = attn_os_kind(name);
 
-    if (stat(name, &status) == 0)
-        return !S_ISDIR(status.st_mode) && !is_gguf(name) && !attn_path_has_ending(name, ".json");
+    if (kind != ATTN_OS_ABSENT)
+        return kind != ATTN_OS_FOLDER && !is_gguf(name) && !attn_path_has_ending(name, ".json");
     return attn_path_has_ending(name, ".safetensors");
 }
 

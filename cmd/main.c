@@ -1,5 +1,4 @@
-/* main.c - dispatches the command, and sets up the process: standard streams, environment, signals,
- * and the C locale. It hides variables that would change libxsmm. */
+/* main.c - dispatches the command. */
 #include "cmd/args/question.h"
 #include "cmd/line/command.h"
 #include "cmd/line/defaults.h"
@@ -8,19 +7,15 @@
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
+#include "cmd/line/process.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
 
 #include "tool.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #ifdef __clang__
 #define COMPILER "clang", __clang_major__, __clang_minor__, __clang_patchlevel__
@@ -36,28 +31,6 @@ static void print_version(struct attn_sink *out)
           ", %s %d.%d.%d%s)\n",
           attn_isa_name(attn_isa_detect()), attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
           attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
-}
-
-/* Refuses a stack that is too small, since the process would end with a signal when it is used up.
- * The program needs up to 60 KiB, and libxsmm 130 KiB when it makes code. The stack also has the
- * arguments and the environment at its top; the last of these texts shows where it begins. */
-static enum attn_status check_stack(struct attn_error *err)
-{
-    enum { KIB = 1024, LEAST = 192 * KIB };
-    struct rlimit limit;
-    char **last = environ;
-    size_t used = 0;
-    while (*last && last[1])
-        last++;
-    if (*last && (uintptr_t)*last > (uintptr_t)&limit)
-        used = (uintptr_t)*last + strlen(*last) - (uintptr_t)&limit;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-        (limit.rlim_cur >= used && limit.rlim_cur - used >= LEAST))
-        return ATTN_OK;
-    return problem(err, ATTN_STAGE_NONE, "'ulimit -s 8192' is what most systems have",
-                   "the stack is limited to %llu KiB, expected at least %d beside arguments "
-                   "and environment",
-                   (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
 }
 
 /* Parses the options and runs the command. */
@@ -138,7 +111,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         ATTN_TRY(options_refuse_first(name, err));
     if (!call->command)
         return command_refuse_unknown(name[0] == '-' ? "option" : "command", name, err);
-    ATTN_TRY(check_stack(err));
+    ATTN_TRY(process_check_stack(err));
     call->argv = argv + 2;
     call->argc = argc - 2;
     if (strcmp(name, "batch") == 0)
@@ -186,39 +159,13 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     return code;
 }
 
-/* Opens /dev/null for descriptors 0, 1 and 2 if they are closed. Else the next file that is opened
- * would get such a number, and output would be written to it. Descriptor 1 is opened for reading,
- * so that writing to it is still an error. */
-static void open_standard_streams(void)
-{
-    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
-
-    for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++)
-        if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF &&
-            open("/dev/null", modes[descriptor]) != descriptor)
-            _exit(EXIT_INTERNAL);
-}
-
-/* Variables such as LIBXSMM_VERBOSE make libxsmm print and write files. This program alone decides
- * about its settings. */
-static void clear_libxsmm_environment(void)
-{
-    char **kept = environ;
-
-    for (char **variable = environ; *variable; variable++)
-        if (strncmp(*variable, "LIBXSMM_", 8) != 0)
-            *kept++ = *variable;
-    *kept = NULL;
-}
-
 int main(int argc, char **argv)
 {
     struct call call = {.exit_code = EXIT_DONE};
     struct attn_error err = {0};
     int code;
 
-    open_standard_streams();
-    clear_libxsmm_environment();
+    process_begin(&argc, &argv);
     interrupt_prepare();
     field_names_set_arguments(argv, argc);
     code = finish(&call, dispatch(&call, argc, argv, &err), &err);

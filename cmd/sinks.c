@@ -6,8 +6,6 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <unistd.h>
-
 static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_sinks = {
@@ -49,7 +47,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct attn_table *table;
 
     /* A model has hundreds of heads, and a screen shows the last rows. */
-    if (!args->tables.order.sort && how->by == ATTN_SINKS_BY_HEAD && isatty(STDOUT_FILENO))
+    if (!args->tables.order.sort && how->by == ATTN_SINKS_BY_HEAD &&
+        attn_os_is_terminal(ATTN_OS_OUTPUT))
         args->tables.order.sort = "weight:asc";
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT, FORMAT_CSV };
 
@@ -428,7 +427,7 @@ static enum attn_status decode(const struct tokenize_args *args,
                       attn_tokenizer_decode(tokenizer, asked->ids, asked->n_id, &text, &size, err),
                       err));
     /* the text may contain escape sequences */
-    if (isatty(STDOUT_FILENO))
+    if (attn_os_is_terminal(ATTN_OS_OUTPUT))
         status = print_lines(out, text, size, err);
     else
         attn_sink_write(out, text, size);

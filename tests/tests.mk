@@ -18,7 +18,7 @@ FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o tiny_bpe.o \
 OBJECTS += $(FUZZ_OBJECTS)
 
 # What reads the command line hands failures to these.
-REPORT_OBJECTS := cmd/line/report.o cmd/line/field_names.o cmd/line/interrupt.o cmd/line/progress.o
+REPORT_OBJECTS := cmd/line/report.o cmd/line/field_names.o cmd/line/interrupt_posix.o cmd/line/progress.o
 
 # Inputs that programs make who know the formats: tests/torture/adversary.sh.
 ADVERSARY := $(BUILD)/tests/adversary/adversary

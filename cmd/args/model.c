@@ -8,13 +8,9 @@
 #include "tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TOKENIZER "tokenizer.json"
 
@@ -88,7 +84,7 @@ static const char *variable(const char *name)
 static char *join(const char *head, const char *tail)
 {
     const char *home = variable("HOME");
-    const bool is_home = home && head[0] == '~' && (head[1] == '/' || head[1] == '\0');
+    const bool is_home = home && head[0] == '~' && (attn_os_is_slash(head[1]) || head[1] == '\0');
     char *joined;
 
     if (asprintf(&joined, "%s%s%s", is_home ? home : "", head + is_home, tail) < 0)
@@ -136,13 +132,11 @@ static size_t find_ollama(char *stores[MODEL_N_STORE])
 static char *find_own(void)
 {
     char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
-    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(program, '/', (size_t)size) : NULL;
     FILE *source;
 
-    if (!slash)
+    if (!attn_path_of_program(program, sizeof program))
         return NULL;
-    *slash = '\0';
+    program[attn_path_folder_length(program) - 1] = '\0';
     snprintf(path, sizeof path, "%.4000s/attn-cli.source", program);
     source = fopen(path, "re");
     if (source && fgets(tree, sizeof tree, source))
@@ -166,7 +160,7 @@ enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_e
     if (!catalog->search_path || !catalog->folders)
         return attn_error_no_memory(err);
     rest = catalog->search_path;
-    for (char *folder; (folder = strsep(&rest, ":"));)
+    for (char *folder; (folder = strsep(&rest, attn_os_between_paths()));)
         if (*folder)
             catalog->folders[n++] = folder;
     catalog->own = find_own();
@@ -249,7 +243,7 @@ static void note_other_place(void *user, const struct attn_catalog_found *other)
 /* Notes which snapshot, file or directory a name stands for. */
 static void note_chosen_place(const struct attn_catalog_found *found)
 {
-    const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
+    const char *slash = attn_os_last_slash(found->directory), *name = found->source.name;
 
     if (found->file[0] != '\0' && strcmp(found->part.name, ATTN_GGUF_PART) == 0)
         note("'%s' is the GGUF file '%s'", attn_quote_string(name).text,
@@ -309,11 +303,11 @@ static bool copy_pipe(int in, int out)
     enum { TOO_MUCH = (64 << 20) + 1 };
     char bytes[1 << 14];
     size_t left = TOO_MUCH;
-    ssize_t size;
+    ptrdiff_t size;
     do {
-        size = read(in, bytes, left < sizeof bytes ? left : sizeof bytes);
-        for (ssize_t at = 0, n; at < size; at += n)
-            if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
+        size = attn_os_read(in, bytes, left < sizeof bytes ? left : sizeof bytes);
+        for (ptrdiff_t at = 0, n; at < size; at += n)
+            if ((n = attn_os_write(out, bytes + at, (size_t)(size - at))) < 0)
                 return false;
         left -= size > 0 ? (size_t)size : 0;
     } while ((size > 0 && left > 0) || (size < 0 && errno == EINTR));
@@ -325,18 +319,16 @@ static bool copy_pipe(int in, int out)
  * Returns PATH itself if that fails, so that opening it reports the error. */
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
-    struct stat status;
     bool is_held;
     int in, out;
 
-    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+    if (attn_os_kind(path) != ATTN_OS_PIPE)
         return path;
-    in = open(path, O_RDONLY | O_CLOEXEC);
-    out = memfd_create(name, MFD_CLOEXEC);
-    snprintf(held, 32, "/proc/self/fd/%d", out);
+    in = attn_os_open(path, ATTN_OS_READ, 0);
+    out = attn_os_open_memory(name, held);
     is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
     if (in >= 0)
-        close(in);
+        attn_os_close(in);
     return is_held ? held : path;
 }
 

@@ -126,7 +126,7 @@ static enum attn_status write_tables(const struct attn_output *output,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
 {
-    const char *slash = output->path ? strrchr(output->path, '/') : NULL;
+    const char *slash = output->path ? attn_os_last_slash(output->path) : NULL;
     struct attn_sink *file = NULL;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
     struct attn_sink *to = output->path ? file : output->sink;

@@ -9,13 +9,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { HOUR = 3600 };
 
@@ -81,15 +77,15 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
                      !!asked->embeddings + /* a picture stands alone or beside them */
                      !!args->asked.chat.messages;
     const char *form = args->asked.chat.form;
-    struct stat input;
+    struct attn_os_info input;
 
     if (n == 0 && !asked->image && form && strcmp(form, "on") != 0 && strcmp(form, "off") != 0 &&
-        access(form, F_OK) != 0)
+        !attn_os_exists(form))
         return refuse(err, "--chat on TEXT puts a text into the form of a conversation",
                       "no text given: '%s' is the value of --chat", attn_quote_string(form).text);
     if (n == 0 && !asked->image)
         return refuse(err,
-                      fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode) &&
+                      attn_os_stat_open(ATTN_OS_INPUT, &input) == 0 && input.kind == ATTN_OS_PIPE &&
                               option_is_of(call->command, "file")
                           ? "-f - reads the text from standard input"
                           : hint,
@@ -105,13 +101,11 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
 int64_t prompt_time(void)
 {
     const char *fixed = getenv("SOURCE_DATE_EPOCH");
-    time_t now = time(NULL);
     int64_t seconds;
-    struct tm wall;
 
     if (fixed && attn_parse_int(fixed, strlen(fixed), 1, INT64_C(1) << 40, &seconds))
         return seconds;
-    return localtime_r(&now, &wall) ? (int64_t)now + wall.tm_gmtoff : (int64_t)now;
+    return attn_os_local_time();
 }
 
 void prompt_fill(const struct prompt_args *args, struct attn_request *request)
@@ -125,7 +119,8 @@ void prompt_fill(const struct prompt_args *args, struct attn_request *request)
 
 static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
 {
-    return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
+    return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name,
+                   attn_os_error_text(errno));
 }
 
 /* Skips a byte order mark in front of TEXT, with a note. */
@@ -148,7 +143,7 @@ static enum attn_status read_all(int descriptor, const char *name, struct text *
 {
     enum { FIRST_SIZE = 1 << 16 };
     size_t capacity = 0;
-    ssize_t n_read;
+    ptrdiff_t n_read;
     do {
         if (text->size == capacity) {
             char *bigger = realloc(text->owned, capacity ? 2 * capacity : FIRST_SIZE);
@@ -159,7 +154,7 @@ static enum attn_status read_all(int descriptor, const char *name, struct text *
             text->owned = bigger;
             text->data = bigger;
         }
-        n_read = read(descriptor, text->owned + text->size, capacity - text->size);
+        n_read = attn_os_read(descriptor, text->owned + text->size, capacity - text->size);
         text->size += n_read > 0 ? (size_t)n_read : 0;
     } while (n_read > 0 || (n_read < 0 && errno == EINTR));
     return n_read < 0 ? refuse_file("read", name, err) : skip_mark(name, text, err);
@@ -171,14 +166,14 @@ static enum attn_status read_file(const char *path, struct text *text, struct at
     enum attn_status status;
 
     if (strcmp(path, "-") == 0)
-        return read_all(STDIN_FILENO, "standard input", text, err);
+        return read_all(ATTN_OS_INPUT, "standard input", text, err);
     do
-        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        descriptor = attn_os_open(path, ATTN_OS_READ, 0);
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
         return refuse_file("open", path, err);
     status = read_all(descriptor, path, text, err);
-    close(descriptor);
+    attn_os_close(descriptor);
     return status;
 }
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The struct that the option of WALK fills. */
 static void *home_of(const struct call *call, const struct option_walk *walk)
@@ -466,10 +465,9 @@ static void note_name(const struct call *call, const char *name, const char *tex
     const bool is_main = !name || strcmp(name, "sentence") == 0;
     const bool has_items = is_main && option_is_of(call->command, "items");
     char way[HINT_SIZE] = "";
-    struct stat found;
 
-    if (!text || (!name && call->takes_file) || stat(text, &found) != 0 ||
-        !S_ISREG(found.st_mode) || strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
+    if (!text || (!name && call->takes_file) || attn_os_kind(text) != ATTN_OS_FILE ||
+        strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
         snprintf(way, sizeof way, "; --%s%s reads it", name,

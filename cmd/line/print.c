@@ -13,13 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum attn_status print_open(struct attn_sink **out, struct attn_error *err)
 {
     return at_stage(ATTN_STAGE_OUTPUT,
-                    attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, err), err);
+                    attn_sink_create_descriptor(ATTN_OS_OUTPUT, "standard output", out, err), err);
 }
 
 void print(struct attn_sink *out, const char *format, ...)
@@ -90,11 +88,11 @@ enum { USUAL_WIDTH = 80, MOST_WIDTH = 100000 };
 size_t terminal_width(void)
 {
     const char *columns = getenv("COLUMNS");
-    struct winsize size;
+    const size_t seen = attn_os_is_terminal(ATTN_OS_OUTPUT) ? attn_os_columns(ATTN_OS_OUTPUT) : 0;
     int64_t width;
 
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
+    if (seen > 0)
+        return seen;
     if (columns && attn_parse_int(columns, strlen(columns), 1, MOST_WIDTH, &width))
         return (size_t)width;
     return USUAL_WIDTH;
@@ -102,7 +100,7 @@ size_t terminal_width(void)
 
 size_t terminal_room(size_t wish)
 {
-    return wish > 0 ? wish : isatty(STDOUT_FILENO) ? terminal_width() : 0;
+    return wish > 0 ? wish : attn_os_is_terminal(ATTN_OS_OUTPUT) ? terminal_width() : 0;
 }
 
 /* Returns the value of the environment variable VARIABLE; OTHERWISE if it is unset or empty. */
@@ -126,7 +124,8 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
 
     if (wish == COLOR_NEVER)
         return ATTN_DEPTH_NONE;
-    if (wish == COLOR_AUTO && (has_none || *value_of("NO_COLOR", "") || !isatty(STDOUT_FILENO)))
+    if (wish == COLOR_AUTO &&
+        (has_none || *value_of("NO_COLOR", "") || !attn_os_is_terminal(ATTN_OS_OUTPUT)))
         return ATTN_DEPTH_NONE;
     if (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0 ||
         text_ends_in(terminal, "-direct"))

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { LINE_SIZE = 512, USUAL_WIDTH = 80, MINUTE = 60, HOUR = 3600 };
 
@@ -34,7 +32,7 @@ void progress_begin(bool is_quiet)
     const bool can_go_back = terminal && *terminal && strcmp(terminal, "dumb") != 0;
 
     progress_clear();
-    state.is_wanted = !is_quiet && can_go_back && isatty(STDERR_FILENO);
+    state.is_wanted = !is_quiet && can_go_back && attn_os_is_terminal(ATTN_OS_ERRORS);
     state.is_told = is_quiet;
     state.begun = attn_clock_seconds();
     state.redrawn = 0;
@@ -82,19 +80,19 @@ bool progress_is_due(void)
 void progress_draw(const char *format, ...)
 {
     char line[LINE_SIZE];
-    struct winsize size;
-    size_t width = USUAL_WIDTH;
+    size_t columns;
     va_list arguments;
 
     if (!state.is_wanted)
         return;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        width = size.ws_col;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    columns = attn_os_columns(ATTN_OS_ERRORS);
     /* one column is left free: a full line would wrap and could not be erased */
-    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width - 1), line);
+    fprintf(stderr, "\r\033[K%.*s",
+            (int)attn_text_fit(line, strlen(line), (columns > 0 ? columns : USUAL_WIDTH) - 1),
+            line);
     fflush(stderr);
     state.is_drawn = true;
     state.redrawn = attn_clock_seconds();

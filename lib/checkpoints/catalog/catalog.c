@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "catalog/cost.h"
 #include "foreign/checkpoint.h"
@@ -25,7 +26,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 ATTN_DEFAULTS(attn_catalog, .size = sizeof(struct attn_catalog))
 
@@ -190,10 +190,9 @@ static enum attn_status use_directory(struct attn_catalog_found *found, const ch
 static const char *find_part(const char *path)
 {
     struct attn_file file = {0};
-    struct stat info;
     bool is_gguf = attn_path_has_ending(path, ".gguf");
 
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+    if (attn_os_kind(path) != ATTN_OS_FILE)
         return NULL;
     if (attn_path_has_ending(path, ".json"))
         return ATTN_MICROGPT_PART;
@@ -326,15 +325,16 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
     return ATTN_INVALID;
 }
 
-static enum attn_status report_file(const char *path, mode_t mode, struct attn_error *err)
+static enum attn_status report_file(const char *path, enum attn_os_kind kind,
+                                    struct attn_error *err)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = attn_os_last_slash(path);
     char directory[ATTN_PATH_SIZE];
 
     attn_error_set(err, ATTN_INVALID,
                    "'%s' is %s, expected the directory of a model, a GGUF file, or microgpt's JSON",
-                   attn_quote_string(path).text, S_ISREG(mode) ? "a file" : attn_mode_text(mode));
-    if (!S_ISREG(mode))
+                   attn_quote_string(path).text, attn_path_kind_text(kind));
+    if (kind != ATTN_OS_FILE)
         return ATTN_INVALID;
     snprintf(directory, sizeof directory, "%.*s", slash > path ? (int)(slash - path) : 1,
              slash ? path : ".");
@@ -366,11 +366,11 @@ static enum attn_status report_root(const struct attn_catalog *catalog, const ch
     const bool is_there = catalog->hub && attn_hub_has(catalog->hub, hub);
     size_t size = strlen(path); /* of the folder that the cache is */
 
-    while (size > 1 && path[size - 1] == '/')
+    while (size > 1 && attn_os_is_slash(path[size - 1]))
         size--;
-    while (size > 0 && path[size - 1] != '/')
+    while (size > 0 && !attn_os_is_slash(path[size - 1]))
         size--;
-    while (size > 1 && path[size - 1] == '/')
+    while (size > 1 && attn_os_is_slash(path[size - 1]))
         size--;
     attn_error_set(err, ATTN_INVALID,
                    "'%s' is an entry of a cache of Hugging Face, not a model: its name is '%s'",
@@ -389,7 +389,6 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
 {
     static const char *const endings[] = {".gguf", ".pt", ".pth", ".ckpt", ".bin"};
     struct attn_hub_name hub;
-    struct stat info;
     bool is_name;
 
     if (attn_hub_read_address(name, &hub))
@@ -405,8 +404,8 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
     is_name = attn_hub_read_name(name, &hub);
     if (is_name && catalog->hub && attn_hub_has(catalog->hub, &hub))
         return find_in_hub(catalog, &hub, found, err);
-    if (stat(name, &info) == 0)
-        return report_file(name, info.st_mode, err);
+    if (attn_os_kind(name) != ATTN_OS_ABSENT)
+        return report_file(name, attn_os_kind(name), err);
     if (is_name && catalog->hub && !strchr(hub.repository, '/')) {
         ATTN_TRY(attn_hub_find_owner(catalog->hub, &hub, err));
         if (strchr(hub.repository, '/'))
@@ -483,11 +482,11 @@ enum attn_status attn_catalog_find_projector(const struct attn_catalog *given, c
 static bool is_other(const struct attn_catalog_found *found, const char *directory)
 {
     const char *taken = found->directory[0] != '\0' ? found->directory : found->source.directory;
-    struct stat one, other;
+    struct attn_os_info one, other;
 
     return attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
-           !(taken && stat(taken, &one) == 0 && stat(directory, &other) == 0 &&
-             one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+           !(taken && attn_os_stat(taken, &one) == 0 && attn_os_stat(directory, &other) == 0 &&
+             one.device == other.device && one.number == other.number);
 }
 
 void attn_catalog_visit_others(const struct attn_catalog *catalog,

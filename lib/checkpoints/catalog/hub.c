@@ -4,11 +4,11 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define PREFIX "models--"
 #define MAIN "main"
@@ -225,25 +225,20 @@ static enum attn_status find_hash(const struct repository *repository, char hash
     return ATTN_OK;
 }
 
-static bool is_later(struct timespec a, struct timespec b)
-{
-    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
-}
-
 /* Writes the hash of the snapshot that was changed last to HASH. */
 static void find_newest(const struct repository *repository, char hash[HASH_SIZE])
 {
-    struct timespec newest = {0};
+    int64_t newest = 0;
 
     for (size_t i = 0; i < repository->snapshots.n; i++) {
         const char *name = repository->snapshots.names[i];
         char path[ATTN_PATH_SIZE];
-        struct stat info;
+        struct attn_os_info info;
 
         if (is_hash(name, strlen(name)) &&
-            attn_path_join(repository->snapshot_folder, name, path) && stat(path, &info) == 0 &&
-            (hash[0] == '\0' || is_later(info.st_mtim, newest))) {
-            newest = info.st_mtim;
+            attn_path_join(repository->snapshot_folder, name, path) &&
+            attn_os_stat(path, &info) == 0 && (hash[0] == '\0' || info.changed > newest)) {
+            newest = info.changed;
             memcpy(hash, name, strlen(name) + 1);
         }
     }
@@ -418,9 +413,9 @@ bool attn_hub_read_root(const char *path, struct attn_hub_name *name)
     char entry[ATTN_HUB_NAME_SIZE], snapshots[ATTN_PATH_SIZE];
     size_t end = strlen(path), begin;
 
-    while (end > 1 && path[end - 1] == '/')
+    while (end > 1 && attn_os_is_slash(path[end - 1]))
         end--;
-    for (begin = end; begin > 0 && path[begin - 1] != '/';)
+    for (begin = end; begin > 0 && !attn_os_is_slash(path[begin - 1]);)
         begin--;
     snprintf(entry, sizeof entry, "%.*s", (int)(end - begin), path + begin);
     return end - begin < sizeof entry && read_entry(entry, name) &&

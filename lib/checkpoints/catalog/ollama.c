@@ -4,13 +4,13 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define LIBRARY "library"
 #define LATEST "latest"
@@ -92,10 +92,10 @@ static bool locate(const char *store, const struct attn_ollama_name *name,
         const int size =
             snprintf(path, ATTN_PATH_SIZE, "%s/%s/%s/%s/%s/%s", store, trees[i % N_TREE],
                      name->host, name->space, name->model, name->tag);
-        struct stat info;
+        struct attn_os_info info;
 
         if (size > 0 && size < ATTN_PATH_SIZE &&
-            (i < N_TREE ? stat(path, &info) : lstat(path, &info)) == 0)
+            (i < N_TREE ? attn_os_stat(path, &info) : attn_os_stat_link(path, &info)) == 0)
             return true;
     }
     return false;
@@ -337,10 +337,9 @@ static void locate_projector(const char *store, const struct attn_json *json,
                              const struct attn_node *layer, char blob[ATTN_PATH_SIZE])
 {
     struct attn_error why_not = {0};
-    struct stat info;
 
     if (!layer || locate_blob(store, json, layer, blob, &why_not) != ATTN_OK ||
-        stat(blob, &info) != 0)
+        attn_os_kind(blob) == ATTN_OS_ABSENT)
         blob[0] = '\0';
 }
 

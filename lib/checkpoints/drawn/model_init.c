@@ -7,16 +7,14 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "drawn/model_init_internal.h"
 #include "model/family.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* --- Draws as text ---------------------------------------------------------------------------- */
 
@@ -229,29 +227,31 @@ struct init_file {
     bool is_in_place;
 };
 
+/* An attn_os_list function. Ends at the first name. */
+static bool see_name(void *user, const char *name)
+{
+    (void)name;
+    *(bool *)user = false;
+    return false;
+}
+
 /* Creates the directory PATH, or checks that it is empty. *is_new: it was created. */
 static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
 {
-    const struct dirent *entry;
-    struct stat info;
-    DIR *directory;
-    size_t n = 0;
+    struct attn_os_info info;
+    bool is_empty = true;
 
-    *is_new = mkdir(path, 0777) == 0;
+    *is_new = attn_os_make_folder(path) == 0;
     if (*is_new)
         return ATTN_OK;
-    if (errno != EEXIST || stat(path, &info) != 0)
+    if (errno != EEXIST || attn_os_stat(path, &info) != 0)
         return attn_error_errno(err, "make directory", path, errno);
-    if (!S_ISDIR(info.st_mode))
+    if (info.kind != ATTN_OS_FOLDER)
         return attn_error_set(err, ATTN_IO, "'%s' is a file, expected an empty directory or none",
                               attn_quote_string(path).text);
-    directory = opendir(path);
-    if (!directory)
+    if (attn_os_list(path, see_name, &is_empty) != 0)
         return attn_error_errno(err, "open directory", path, errno);
-    while ((entry = readdir(directory)))
-        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(directory);
-    if (n == 0)
+    if (is_empty)
         return ATTN_OK;
     return attn_error_set(err, ATTN_IO, "'%s' is not empty, expected an empty directory or none",
                           attn_quote_string(path).text);
@@ -327,10 +327,10 @@ enum attn_status attn_init_write(const struct attn_init *init, const char *direc
     for (int i = 0; i < N_FILE; i++) {
         attn_sink_free(files[i].sink);
         if (status != ATTN_OK && files[i].is_in_place)
-            unlink(files[i].path);
+            attn_os_remove(files[i].path);
         attn_free(files[i].path);
     }
     if (status != ATTN_OK && is_new)
-        rmdir(directory);
+        attn_os_remove_folder(directory);
     return status;
 }

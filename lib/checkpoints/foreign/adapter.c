@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
@@ -21,7 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Names of modules begin so in files of peft, which wraps the model twice. */
 #define WRAPPED "base_model.model."
@@ -524,17 +524,17 @@ static enum attn_status read_changes(struct attn_adapter *adapter, const struct 
 /* Refuses files that are missing, with what is there instead if it is known. */
 static enum attn_status check_files(const char *config, const char *weights, struct attn_error *err)
 {
-    const char *missing = access(config, F_OK) != 0    ? config
-                          : access(weights, F_OK) != 0 ? weights
-                                                       : NULL;
-    const char *slash = strrchr(config, '/');
+    const char *missing = !attn_os_exists(config)    ? config
+                          : !attn_os_exists(weights) ? weights
+                                                     : NULL;
+    const char *slash = attn_os_last_slash(config);
     char folder[ATTN_PATH_SIZE];
 
     if (!missing)
         return ATTN_OK;
     if (slash && (size_t)(slash - config) < sizeof folder) {
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - config), config);
-        if (access(folder, F_OK) == 0)
+        if (attn_os_exists(folder))
             ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
     }
     attn_error_set(err, ATTN_IO, "'%s' is missing", attn_quote_string(missing).text);

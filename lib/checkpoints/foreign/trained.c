@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/foreign.h"
@@ -438,7 +439,8 @@ static const struct names of_nanochat = {
 static enum attn_status read_meta(const struct trained *t, struct attn_json **meta)
 {
     static const char before[] = "model_";
-    const char *path = attn_tensor_files_path(t->opened->files, 0), *slash = strrchr(path, '/');
+    const char *path = attn_tensor_files_path(t->opened->files, 0),
+               *slash = attn_os_last_slash(path);
     const char *name = slash ? slash + 1 : path;
     const int n_digit =
         (int)strspn(name + strlen(before) * !strncmp(name, before, 6), "0123456789");

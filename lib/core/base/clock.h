@@ -3,20 +3,17 @@
 #ifndef ATTN_BASE_CLOCK_H
 #define ATTN_BASE_CLOCK_H
 
-#include <time.h>
+#include "base/os.h"
 
 static inline double attn_clock_seconds(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return 1e-9 * (double)attn_os_nanoseconds();
 }
 
 /* Returns the processor time of all threads of this process. */
 static inline double attn_clock_cpu_seconds(void)
 {
-    return (double)clock() / CLOCKS_PER_SEC;
+    return attn_os_cpu_seconds();
 }
 
 #endif

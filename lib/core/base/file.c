@@ -4,16 +4,14 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "base/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { READ_STEP = 64 * 1024 };
 
@@ -45,7 +43,7 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
     if (!data)
         return ATTN_NO_MEMORY;
     for (;;) {
-        ssize_t n;
+        ptrdiff_t n;
 
         if (size == capacity)
             status = attn_grow(&data, &capacity, capacity + READ_STEP, 1, err);
@@ -53,8 +51,8 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
             goto fail;
         /* pread for a held file, because a forked process shares the file position. */
         n = file->storage == ATTN_FILE_HELD
-                ? pread(descriptor, data + size, capacity - size, (off_t)size)
-                : read(descriptor, data + size, capacity - size);
+                ? attn_os_read_at(descriptor, data + size, capacity - size, size)
+                : attn_os_read(descriptor, data + size, capacity - size);
         if (n == 0)
             break;
         if (n < 0 && errno != EINTR) {
@@ -81,22 +79,22 @@ fail:
 static enum attn_status load_descriptor(int descriptor, struct loading loading,
                                         struct attn_file *file, struct attn_error *err)
 {
-    struct stat info;
+    struct attn_os_info info;
     size_t size;
 
-    if (fstat(descriptor, &info) != 0)
+    if (attn_os_stat_open(descriptor, &info) != 0)
         return attn_error_errno(err, "read", file->path, errno);
-    if (S_ISDIR(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ||
-        (loading.is_found && !S_ISREG(info.st_mode))) /* /dev/zero, for example, has no end */
+    if (info.kind == ATTN_OS_FOLDER || info.kind == ATTN_OS_DEVICE ||
+        (loading.is_found && info.kind != ATTN_OS_FILE)) /* /dev/zero, for example, has no end */
         return attn_error_set(err, ATTN_IO, "'%s' is %s, expected a file",
-                              attn_quote_string(file->path).text, attn_mode_text(info.st_mode));
+                              attn_quote_string(file->path).text, attn_path_kind_text(info.kind));
 
     /* Files in /proc report a size of 0 although they have bytes, so only a size above 0 is
      * trusted. */
-    size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    size = info.kind == ATTN_OS_FILE ? (size_t)info.size : 0;
     if (size > loading.max)
         return refuse_size(file, "", size, loading.max, err);
-    if (loading.is_held && S_ISREG(info.st_mode) && attn_may_keep_open(descriptor)) {
+    if (loading.is_held && info.kind == ATTN_OS_FILE && attn_may_keep_open(descriptor)) {
         file->data = (const unsigned char *)"";
         file->storage = ATTN_FILE_HELD;
         file->descriptor = descriptor;
@@ -123,7 +121,7 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
 {
     /* Opening a FIFO that the user named waits for its other end, and is not interrupted by
      * signals. */
-    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (loading.is_found ? O_NONBLOCK : 0);
+    const unsigned how = ATTN_OS_READ | (loading.is_found ? ATTN_OS_NO_WAIT : 0);
     struct attn_file opened = {.descriptor = -1};
     enum attn_status status;
     int descriptor;
@@ -132,7 +130,7 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
     if (!opened.path)
         return ATTN_NO_MEMORY;
     do
-        descriptor = open(path, flags);
+        descriptor = attn_os_open(path, how, 0);
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) {
         status = attn_error_errno(err, "open", path, errno);
@@ -140,7 +138,7 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
     }
     status = load_descriptor(descriptor, loading, &opened, err);
     if (opened.descriptor < 0)
-        close(descriptor);
+        attn_os_close(descriptor);
     if (status != ATTN_OK)
         goto fail;
     *file = opened;
@@ -238,7 +236,8 @@ static enum attn_status find_part(const struct attn_source *source, const char *
         return open_path(override, loading, file, err);
     }
     attn_buffer_append_format(&buffer, "%s%s%s", directory,
-                              length > 0 && directory[length - 1] == '/' ? "" : "/", name);
+                              length > 0 && attn_os_is_slash(directory[length - 1]) ? "" : "/",
+                              name);
     path = attn_buffer_take(&buffer, err);
     if (!path)
         return ATTN_NO_MEMORY;
@@ -317,18 +316,18 @@ enum attn_status attn_file_hold_part(const struct attn_source *source, const cha
 enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err)
 {
     const int descriptor = file->descriptor;
-    struct stat info;
+    struct attn_os_info info;
     enum attn_status status;
 
     if (file->storage != ATTN_FILE_HELD)
         return ATTN_OK;
-    if (fstat(descriptor, &info) != 0)
+    if (attn_os_stat_open(descriptor, &info) != 0)
         return attn_error_errno(err, "read", file->path, errno);
-    if ((size_t)info.st_size > file->max)
-        return refuse_size(file, "", (size_t)info.st_size, file->max, err);
-    status = read_all(descriptor, (size_t)info.st_size, file->max, file, err);
+    if ((size_t)info.size > file->max)
+        return refuse_size(file, "", (size_t)info.size, file->max, err);
+    status = read_all(descriptor, (size_t)info.size, file->max, file, err);
     if (status == ATTN_OK)
-        close(descriptor);
+        attn_os_close(descriptor);
     return status == ATTN_OK ? attn_file_check_kind(file, true, err) : status;
 }
 
@@ -336,20 +335,9 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
  * opening it reports the reason. Allocates no memory, because failure could not be reported. */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {
-    struct stat info;
-    bool is_absent;
-    int folder;
-
     if (attn_source_override(source, name) || attn_source_blob(source, name))
         return true;
-    if (!source->directory)
-        return false;
-    folder = open(source->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    is_absent = (folder < 0 || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) &&
-                (errno == ENOENT || errno == ENOTDIR);
-    if (folder >= 0)
-        close(folder);
-    return !is_absent;
+    return source->directory && attn_os_may_have(source->directory, name);
 }
 
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy)
@@ -361,8 +349,8 @@ bool attn_file_read_again(const struct attn_file *file, const void *data, size_t
         size > file->size - offset)
         return false;
     while (done < size) {
-        const ssize_t n =
-            pread(file->descriptor, (char *)copy + done, size - done, (off_t)(offset + done));
+        const ptrdiff_t n =
+            attn_os_read_at(file->descriptor, (char *)copy + done, size - done, offset + done);
 
         if (n == 0 || (n < 0 && errno != EINTR))
             return false;
@@ -379,11 +367,11 @@ void attn_file_release(struct attn_file *file)
     if (file->storage == ATTN_FILE_MAPPED) {
         attn_unmap(data, file->size);
         if (file->descriptor >= 0)
-            close(file->descriptor);
+            attn_os_close(file->descriptor);
     } else if (file->storage == ATTN_FILE_ALLOCATED) {
         attn_free(data);
     } else if (file->storage == ATTN_FILE_HELD) {
-        close(file->descriptor);
+        attn_os_close(file->descriptor);
     }
     attn_free(file->path);
     *file = (struct attn_file){0};

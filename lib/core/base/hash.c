@@ -1,13 +1,13 @@
 /* hash.c - see hash.h. */
 #include "base/hash.h"
 
-#include <sys/random.h>
+#include "base/os.h"
 
 uint64_t attn_hash_seed(void)
 {
     uint64_t seed;
 
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+    if (!attn_os_random(&seed, sizeof seed))
         seed = (uintptr_t)attn_hash_seed; /* address at which the program was loaded */
     return seed;
 }

@@ -7,8 +7,9 @@
  */
 #include "base/number.h"
 
+#include "base/os.h"
+
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +125,6 @@ bool attn_parse_double(const char *text, size_t size, double *value)
     char normal[MAX_DIGITS + 32];
     bool is_negative;
     double number = 0;
-    locale_t c_locale;
 
     if (!scan_decimal(text, size, &is_negative, &decimal))
         return false;
@@ -135,11 +135,8 @@ bool attn_parse_double(const char *text, size_t size, double *value)
             decimal.exponent = -MAX_EXPONENT;
         snprintf(normal, sizeof normal, "0.%.*se%d", (int)decimal.n_digit, decimal.digits,
                  (int)decimal.exponent);
-        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-        if (!c_locale)
+        if (!attn_os_strtod(normal, &number))
             return false;
-        number = strtod_l(normal, NULL, c_locale);
-        freelocale(c_locale);
     }
     if (!isfinite(number))
         return false;

@@ -4,16 +4,14 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int compare_names(const void *a, const void *b)
 {
@@ -33,22 +31,30 @@ enum attn_status attn_path_names_add(struct attn_path_names *names, const char *
     return ATTN_OK;
 }
 
+struct listing {
+    struct attn_path_names *names;
+    enum attn_status status;
+    struct attn_error *err;
+};
+
+static bool list_name(void *user, const char *name)
+{
+    struct listing *listing = user;
+
+    if (name[0] != '.')
+        listing->status = attn_path_names_add(listing->names, name, listing->err);
+    return listing->status == ATTN_OK;
+}
+
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-    struct dirent *entry;
-    DIR *stream = opendir(path);
+    struct listing listing = {folder, ATTN_OK, err};
 
-    if (!stream)
-        return ATTN_OK;
-    while (status == ATTN_OK && (entry = readdir(stream)))
-        if (entry->d_name[0] != '.')
-            status = attn_path_names_add(folder, entry->d_name, err);
-    closedir(stream);
+    (void)attn_os_list(path, list_name, &listing);
     if (folder->n > 1)
         qsort(folder->names, folder->n, sizeof *folder->names, compare_names);
-    return status;
+    return listing.status;
 }
 
 static enum attn_status list_inner(const char *path, const char *inner,
@@ -101,9 +107,7 @@ bool attn_path_names_has(const struct attn_path_names *names, const char *name)
 
 bool attn_path_is_folder(const char *path)
 {
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return attn_os_kind(path) == ATTN_OS_FOLDER;
 }
 
 bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SIZE])
@@ -117,9 +121,9 @@ const char *attn_path_last(const char *path, size_t *size)
 {
     size_t end = strlen(path), begin;
 
-    while (end > 1 && path[end - 1] == '/')
+    while (end > 1 && attn_os_is_slash(path[end - 1]))
         end--;
-    for (begin = end; begin > 0 && path[begin - 1] != '/';)
+    for (begin = end; begin > 0 && !attn_os_is_slash(path[begin - 1]);)
         begin--;
     *size = end - begin;
     return path + begin;
@@ -131,13 +135,13 @@ enum { MAX_LINKS = 40 }; /* the limit of Linux */
 
 size_t attn_path_folder_length(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = attn_os_last_slash(path);
 
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 /* Reads the type and mode of the folder of PATH. */
-static bool stat_folder(const char *path, struct stat *info)
+static bool stat_folder(const char *path, struct attn_os_info *info)
 {
     char folder[PATH_MAX] = ".";
     const size_t length = attn_path_folder_length(path);
@@ -150,12 +154,12 @@ static bool stat_folder(const char *path, struct stat *info)
         memcpy(folder, path, length);
         folder[length] = '\0';
     }
-    return stat(folder, info) == 0;
+    return attn_os_stat(folder, info) == 0;
 }
 
 enum attn_status attn_path_check_folder(const char *path, struct attn_error *err)
 {
-    struct stat folder;
+    struct attn_os_info folder;
 
     return stat_folder(path, &folder) ? ATTN_OK : attn_error_errno(err, "write", path, errno);
 }
@@ -164,16 +168,14 @@ enum attn_status attn_path_check_folder(const char *path, struct attn_error *err
  * ATTN_IO if another user may have planted it. */
 static enum attn_status look(struct attn_target *target, const char *wanted, struct attn_error *err)
 {
-    const mode_t shared = S_ISVTX | S_IWOTH;
-    const struct stat *entry = &target->info;
-    struct stat folder;
+    const struct attn_os_info *entry = &target->info;
+    struct attn_os_info folder;
 
-    target->exists = lstat(target->path, &target->info) == 0;
+    target->exists = attn_os_stat_link(target->path, &target->info) == 0;
     if (!target->exists)
         return errno == ENOENT ? ATTN_OK : attn_error_errno(err, "write", wanted, errno);
-    if (S_ISDIR(entry->st_mode) || entry->st_uid == geteuid() ||
-        (stat_folder(target->path, &folder) &&
-         ((folder.st_mode & shared) != shared || entry->st_uid == folder.st_uid)))
+    if (entry->kind == ATTN_OS_FOLDER || entry->user == attn_os_user() ||
+        (stat_folder(target->path, &folder) && (!folder.is_shared || entry->user == folder.user)))
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_IO,
@@ -187,11 +189,11 @@ static enum attn_status follow(struct attn_target *target, const char *wanted,
 {
     char link[PATH_MAX];
     struct attn_buffer path = {0};
-    const ssize_t n = readlink(target->path, link, sizeof link);
+    const ptrdiff_t n = attn_os_read_link(target->path, link, sizeof link);
 
     if (n < 0 || (size_t)n == sizeof link)
         return attn_error_errno(err, "write", wanted, n < 0 ? errno : ENAMETOOLONG);
-    if (n > 0 && link[0] != '/')
+    if (n > 0 && !attn_os_is_absolute(link))
         attn_buffer_append(&path, target->path, attn_path_folder_length(target->path));
     attn_buffer_append(&path, link, (size_t)n);
     attn_free(target->path);
@@ -206,7 +208,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
     if (!target->path)
         return ATTN_NO_MEMORY;
     ATTN_TRY(look(target, path, err));
-    for (int n = 0; target->exists && S_ISLNK(target->info.st_mode); n++) {
+    for (int n = 0; target->exists && target->info.kind == ATTN_OS_LINK; n++) {
         if (n == MAX_LINKS)
             return attn_error_errno(err, "write", path, ELOOP);
         ATTN_TRY(follow(target, path, err));
@@ -214,7 +216,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
     }
     /* Links in /proc/PID/fd to a pipe contain a description instead of a path. */
     if (!target->exists) {
-        target->exists = stat(path, &target->info) == 0;
+        target->exists = attn_os_stat(path, &target->info) == 0;
         if (!target->exists && errno != ENOENT)
             return attn_error_errno(err, "write", path, errno);
     }
@@ -240,24 +242,25 @@ enum attn_status attn_target_find(const char *path, struct attn_target *target,
     return finish_find(follow_all(&found, path, err), &found, target);
 }
 
-const char *attn_mode_text(mode_t mode)
+const char *attn_path_kind_text(enum attn_os_kind kind)
 {
-    return S_ISREG(mode)    ? "a file"
-           : S_ISLNK(mode)  ? "a link"
-           : S_ISDIR(mode)  ? "a directory"
-           : S_ISFIFO(mode) ? "a FIFO"
-           : S_ISSOCK(mode) ? "a socket"
-                            : "a device";
+    static const char *const texts[] = {
+        [ATTN_OS_ABSENT] = "absent",   [ATTN_OS_FILE] = "a file", [ATTN_OS_FOLDER] = "a directory",
+        [ATTN_OS_LINK] = "a link",     [ATTN_OS_PIPE] = "a FIFO", [ATTN_OS_SOCKET] = "a socket",
+        [ATTN_OS_DEVICE] = "a device",
+    };
+
+    return texts[kind];
 }
 
 enum attn_status attn_path_check_plain(const char *path, struct attn_error *err)
 {
-    struct stat info;
+    struct attn_os_info info;
 
-    if (lstat(path, &info) != 0 || S_ISREG(info.st_mode))
+    if (attn_os_stat_link(path, &info) != 0 || info.kind == ATTN_OS_FILE)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                   attn_quote_string(path).text, attn_mode_text(info.st_mode));
+                   attn_quote_string(path).text, attn_path_kind_text(info.kind));
     attn_error_hint(err, "choose another directory, or move it away");
     return ATTN_IO;
 }
@@ -288,17 +291,17 @@ enum attn_status attn_target_find_in(const char *directory, const char *name,
 
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b)
 {
-    struct stat of_a = a->info, of_b = b->info;
+    struct attn_os_info of_a = a->info, of_b = b->info;
 
     if (a->exists != b->exists)
         return false;
-    if (a->exists && !(S_ISREG(of_a.st_mode) && S_ISREG(of_b.st_mode)))
+    if (a->exists && !(of_a.kind == ATTN_OS_FILE && of_b.kind == ATTN_OS_FILE))
         return false;
     if (!a->exists && (strcmp(a->path + attn_path_folder_length(a->path),
                               b->path + attn_path_folder_length(b->path)) != 0 ||
                        !stat_folder(a->path, &of_a) || !stat_folder(b->path, &of_b)))
         return false;
-    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    return of_a.device == of_b.device && of_a.number == of_b.number;
 }
 
 void attn_target_release(struct attn_target *target)

@@ -10,11 +10,11 @@
 #ifndef ATTN_BASE_PATH_H
 #define ATTN_BASE_PATH_H
 
+#include "base/os.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
 
 enum { ATTN_PATH_SIZE = 4096 }; /* bytes of a path, including the NUL */
 
@@ -66,9 +66,9 @@ const char *attn_path_last(const char *path, size_t *size);
  * _regular), but not for a rename, and not everywhere. A directory counts as safe.
  */
 struct attn_target {
-    char *path;       /* owns; not a link; the file need not exist */
-    bool exists;      /* a file exists at path */
-    struct stat info; /* valid if exists */
+    char *path;               /* owns; not a link; the file need not exist */
+    bool exists;              /* a file exists at path */
+    struct attn_os_info info; /* valid if exists */
 };
 
 /* Finds the target of PATH, which the user named. ATTN_IO if links must not be followed there. */
@@ -87,8 +87,8 @@ enum attn_status attn_path_check_plain(const char *path, struct attn_error *err)
 /* Returns true if both are the same regular file, or will be once it is created. */
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b);
 
-/* Describes the type of a file by its MODE (st_mode), for messages: "a directory". */
-const char *attn_mode_text(mode_t mode);
+/* Describes a kind of file for messages: "a directory". */
+const char *attn_path_kind_text(enum attn_os_kind kind);
 
 /* Returns the length of the folder part of PATH: 2 for "a/b", 0 for "b". */
 size_t attn_path_folder_length(const char *path);

@@ -16,13 +16,13 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/system.h"
 
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 enum {
     MAX_THREAD = 1024,
@@ -54,7 +54,7 @@ struct attn_pool {
     bool cannot_start;      /* the system refused another thread */
     int caller_core;        /* core that workers avoid; -1: none */
     bool is_young;          /* workers avoid the core of their caller */
-    struct timespec born;   /* when the first worker started */
+    int64_t born;           /* when the first worker started, in nanoseconds */
 
     /* The current run. Changes only while the door is closed and no worker is inside. */
     attn_task_fn task;
@@ -81,31 +81,23 @@ static void relax(void)
 #endif
 }
 
-static int64_t nanoseconds_since(const struct timespec *start)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)(now.tv_sec - start->tv_sec) * 1000000000 + (now.tv_nsec - start->tv_nsec);
-}
-
 /* Spins until *WORD differs from VALUE. Returns false if that takes too long. */
 static bool spin_until_changed(atomic_uint *word, unsigned value, int64_t nanoseconds)
 {
-    struct timespec start;
+    int64_t start;
 
     if (atomic_load(word) != value)
         return true;
     if (nanoseconds == 0)
         return false;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    start = attn_os_nanoseconds();
     do {
         for (int i = 0; i < 16; i++) {
             relax();
             if (atomic_load(word) != value)
                 return true;
         }
-    } while (nanoseconds_since(&start) < nanoseconds);
+    } while (attn_os_nanoseconds() - start < nanoseconds);
     return false;
 }
 
@@ -180,7 +172,7 @@ static void follow_caller(struct attn_pool *pool)
 
     if (!pool->is_young)
         return;
-    pool->is_young = pool->n_started == 0 || nanoseconds_since(&pool->born) < YOUNG_NANOSECONDS;
+    pool->is_young = pool->n_started == 0 || attn_os_nanoseconds() - pool->born < YOUNG_NANOSECONDS;
     core = pool->is_young ? attn_core_of_caller() : -1;
     if (core == pool->caller_core)
         return;
@@ -193,7 +185,7 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
     const int n_before = pool->n_started;
 
     if (n_before == 0)
-        clock_gettime(CLOCK_MONOTONIC, &pool->born);
+        pool->born = attn_os_nanoseconds();
     while (pool->n_started < n_wanted && !pool->cannot_start) {
         struct worker *worker = &pool->workers[pool->n_started];
 

@@ -11,20 +11,15 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { BUFFER_SIZE = 64 * 1024, LARGE_WRITE = 1 << 20 };
 
@@ -108,9 +103,9 @@ static int own_descriptor(const char *path)
     int64_t number;
 
     if (strcmp(path, "/dev/stdout") == 0)
-        return STDOUT_FILENO;
+        return ATTN_OS_OUTPUT;
     if (strcmp(path, "/dev/stderr") == 0)
-        return STDERR_FILENO;
+        return ATTN_OS_ERRORS;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         size_t length = strlen(folders[i]);
 
@@ -128,7 +123,7 @@ static void drop_temporary(struct attn_sink *sink)
 }
 
 /* Opens sink->temporary beside sink->target: a new file with an unpredictable name. */
-static int open_temporary(struct attn_sink *sink, mode_t mode)
+static int open_temporary(struct attn_sink *sink, unsigned access)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     size_t folder = attn_path_folder_length(sink->target);
@@ -145,14 +140,14 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
     for (int n_try = 0; n_try < 100; n_try++) {
         unsigned char random[6];
 
-        if (getrandom(random, sizeof random, 0) != sizeof random) {
+        if (!attn_os_random(random, sizeof random)) {
             errno_value = errno;
             break;
         }
         for (size_t i = 0; i < sizeof random; i++)
             suffix[i] = letters[random[i] % (sizeof letters - 1)];
         sink->descriptor =
-            open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+            attn_os_open(sink->temporary, ATTN_OS_WRITE | ATTN_OS_NEW | ATTN_OS_NO_LINK, access);
         if (sink->descriptor >= 0)
             return 0;
         errno_value = errno;
@@ -170,10 +165,10 @@ static enum attn_status check_replaced(const struct attn_target *target, const c
 {
     if (!target->exists)
         return ATTN_OK;
-    if (S_ISDIR(target->info.st_mode))
+    if (target->info.kind == ATTN_OS_FOLDER)
         return attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
                               attn_quote_string(name).text);
-    if (S_ISREG(target->info.st_mode) && faccessat(AT_FDCWD, target->path, W_OK, AT_EACCESS) != 0)
+    if (target->info.kind == ATTN_OS_FILE && !attn_os_may_write(target->path))
         return attn_error_errno(err, "write", name, errno);
     return ATTN_OK;
 }
@@ -184,8 +179,8 @@ static enum attn_status check_replaced(const struct attn_target *target, const c
 static enum attn_status open_sink(const char *name, struct attn_target *target, int own,
                                   struct attn_sink **sink, struct attn_error *err)
 {
-    const bool is_stream = own >= 0 || (target->exists && !S_ISREG(target->info.st_mode));
-    const mode_t mode = target->info.st_mode & 0777;
+    const bool is_stream = own >= 0 || (target->exists && target->info.kind != ATTN_OS_FILE);
+    const unsigned access = target->info.access;
     struct attn_sink *created;
     enum attn_status status;
     int errno_value = 0;
@@ -194,18 +189,17 @@ static enum attn_status open_sink(const char *name, struct attn_target *target, 
     ATTN_TRY(create(is_stream ? STREAM : HIDDEN, name, &created, err));
     created->owns_descriptor = true;
     if (is_stream) {
-        created->descriptor =
-            own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        created->descriptor = own >= 0 ? attn_os_copy(own) : attn_os_open(name, ATTN_OS_WRITE, 0);
         errno_value = created->descriptor < 0 ? errno : 0;
     } else { /* a new file, or a temporary one that will replace TARGET */
         created->target = target->path;
         target->path = NULL;
         errno_value = created->target[attn_path_folder_length(created->target)] == '\0'
                           ? ENOENT /* an empty path, or a missing folder */
-                          : open_temporary(created, target->exists ? mode : 0666);
+                          : open_temporary(created, target->exists ? access : 0666);
         /* The umask may have removed permissions that the replaced file has. */
         if (errno_value == 0 && target->exists)
-            (void)fchmod(created->descriptor, mode);
+            attn_os_set_access(created->descriptor, access);
     }
     if (errno_value != 0) {
         status = attn_error_errno(err, "write", name, errno_value);
@@ -256,17 +250,17 @@ static void write_out(struct attn_sink *sink, const char *bytes, size_t size, ui
     /* Allocating all blocks at once is faster than page by page. Not all file systems support it;
      * failures are reported by the write. */
     if (sink->kind == HIDDEN && size >= LARGE_WRITE)
-        (void)fallocate(sink->descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+        attn_os_reserve(sink->descriptor, offset, size);
     while (size > 0 && !has_failed(sink)) {
-        ssize_t n = sink->kind == HIDDEN ? pwrite(sink->descriptor, bytes, size, (off_t)offset)
-                                         : write(sink->descriptor, bytes, size);
+        ptrdiff_t n = sink->kind == HIDDEN ? attn_os_write_at(sink->descriptor, bytes, size, offset)
+                                           : attn_os_write(sink->descriptor, bytes, size);
 
         if (n > 0) {
             bytes += n;
             size -= (size_t)n;
             offset += (uint64_t)n;
         } else if (n < 0 && errno == EAGAIN) { /* the descriptor is non-blocking */
-            poll(&(struct pollfd){.fd = sink->descriptor, .events = POLLOUT}, 1, -1);
+            attn_os_wait(sink->descriptor, true, -1);
         } else if (n == 0 || errno != EINTR) {
             fail_write(sink, n == 0 ? EIO : errno);
         }
@@ -383,7 +377,7 @@ const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
  * descriptor, too. */
 static void close_descriptor(struct attn_sink *sink)
 {
-    if (sink->descriptor >= 0 && close(sink->descriptor) != 0 && errno != EINTR)
+    if (sink->descriptor >= 0 && attn_os_close(sink->descriptor) != 0 && errno != EINTR)
         fail_write(sink, errno);
     sink->descriptor = -1;
 }
@@ -396,7 +390,7 @@ enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err
     if (sink->owns_descriptor)
         close_descriptor(sink);
     if (sink->temporary && !has_failed(sink)) {
-        if (rename(sink->temporary, sink->target) != 0)
+        if (attn_os_rename(sink->temporary, sink->target) != 0)
             fail_write(sink, errno);
         else
             drop_temporary(sink);
@@ -411,7 +405,7 @@ void attn_sink_free(struct attn_sink *sink)
     if (sink->owns_descriptor)
         close_descriptor(sink);
     if (sink->temporary)
-        unlink(sink->temporary);
+        attn_os_remove(sink->temporary);
     drop_temporary(sink);
     attn_buffer_release(&sink->all);
     attn_free(sink->pending);
@@ -423,17 +417,17 @@ void attn_sink_free(struct attn_sink *sink)
 /* --- Parts ------------------------------------------------------------------------------------ */
 
 /* Opens the file of PART, or creates it. */
-static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool is_resumed,
+static enum attn_status open_part_file(struct attn_sink *part, unsigned access, bool is_resumed,
                                        struct attn_error *err)
 {
-    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
     struct attn_target found;
 
     /* An existing file must be regular and not a link. */
     ATTN_TRY(attn_target_find(part->name, &found, err));
     attn_target_release(&found);
     ATTN_TRY(attn_path_check_plain(part->name, err));
-    part->descriptor = open(part->name, flags | O_CREAT | O_EXCL, mode);
+    part->descriptor = attn_os_open(part->name, how | ATTN_OS_NEW, access);
     part->is_made = part->descriptor >= 0;
     if (!part->is_made && errno == EEXIST && !is_resumed) {
         attn_error_set(err, ATTN_IO, "'%s' is there: an earlier run did not finish, or still runs",
@@ -442,7 +436,7 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
         return ATTN_IO;
     }
     if (!part->is_made && errno == EEXIST)
-        part->descriptor = open(part->name, flags);
+        part->descriptor = attn_os_open(part->name, how, 0);
     return part->descriptor < 0 ? attn_error_errno(err, "write", part->name, errno) : ATTN_OK;
 }
 
@@ -452,20 +446,21 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
  * the rename. */
 static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err)
 {
-    struct stat by_name, by_descriptor;
+    struct attn_os_info by_name, by_descriptor;
 
-    if (flock(part->descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (attn_os_lock(part->descriptor) != 0) {
         if (errno != EWOULDBLOCK)
             return attn_error_errno(err, "lock", part->name, errno);
         return attn_error_set(err, ATTN_IO, "cannot write '%s': another process is writing it",
                               attn_quote_string(part->name).text);
     }
-    if (fstat(part->descriptor, &by_descriptor) != 0 || lstat(part->name, &by_name) != 0 ||
-        by_name.st_dev != by_descriptor.st_dev || by_name.st_ino != by_descriptor.st_ino)
+    if (attn_os_stat_open(part->descriptor, &by_descriptor) != 0 ||
+        attn_os_stat_link(part->name, &by_name) != 0 || by_name.device != by_descriptor.device ||
+        by_name.number != by_descriptor.number)
         return attn_error_set(err, ATTN_IO,
                               "cannot write '%s': another process has just finished it",
                               attn_quote_string(part->name).text);
-    part->position = (uint64_t)by_descriptor.st_size;
+    part->position = (uint64_t)by_descriptor.size;
     return ATTN_OK;
 }
 
@@ -479,8 +474,8 @@ static enum attn_status open_part(const char *path, bool is_resumed, struct attn
 
     if (own < 0)
         ATTN_TRY(attn_target_find(path, target, err));
-    if (own >= 0 ||
-        (target->exists && !S_ISREG(target->info.st_mode) && !S_ISDIR(target->info.st_mode)))
+    if (own >= 0 || (target->exists && target->info.kind != ATTN_OS_FILE &&
+                     target->info.kind != ATTN_OS_FOLDER))
         return open_sink(path, target, own, part, err);
     ATTN_TRY(check_replaced(target, target->path, err));
     attn_buffer_append_format(&buffer, "%s.part", target->path);
@@ -493,8 +488,7 @@ static enum attn_status open_part(const char *path, bool is_resumed, struct attn
     (*part)->owns_descriptor = true;
     (*part)->target = target->path;
     target->path = NULL;
-    ATTN_TRY(open_part_file(*part, target->exists ? target->info.st_mode & 0777 : 0666, is_resumed,
-                            err));
+    ATTN_TRY(open_part_file(*part, target->exists ? target->info.access : 0666, is_resumed, err));
     return lock_part(*part, err);
 }
 
@@ -527,7 +521,7 @@ enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct att
                               (unsigned long long)part->position, (unsigned long long)size);
     if (part->kind == STREAM)
         return ATTN_OK;
-    if (ftruncate(part->descriptor, (off_t)size) != 0)
+    if (attn_os_truncate(part->descriptor, size) != 0)
         return attn_error_errno(err, "write", part->name, errno);
     part->position = size;
     return ATTN_OK;
@@ -537,7 +531,7 @@ enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset
                                    size_t size, struct attn_error *err)
 {
     for (char *to = bytes; size > 0;) {
-        const ssize_t n = pread(part->descriptor, to, size, (off_t)offset);
+        const ptrdiff_t n = attn_os_read_at(part->descriptor, to, size, offset);
 
         if (n <= 0 && (n == 0 || errno != EINTR))
             return attn_error_errno(err, "read", part->name, n == 0 ? EIO : errno);
@@ -563,8 +557,9 @@ enum attn_status attn_part_finish(struct attn_sink *part, struct attn_error *err
     ATTN_TRY(attn_part_flush(part, err));
     if (part->kind == STREAM)
         return attn_sink_commit(part, err);
-    copy = dup(part->descriptor); /* some file systems report a full device only on close */
-    if (copy >= 0 && close(copy) != 0 && errno != EINTR)
+    copy =
+        attn_os_copy(part->descriptor); /* some file systems report a full device only on close */
+    if (copy >= 0 && attn_os_close(copy) != 0 && errno != EINTR)
         return attn_error_errno(err, "write", part->name, errno);
     return ATTN_OK;
 }
@@ -573,7 +568,7 @@ enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err
 {
     if (part->kind == STREAM || part->is_renamed)
         return ATTN_OK;
-    if (rename(part->name, part->target) != 0)
+    if (attn_os_rename(part->name, part->target) != 0)
         return attn_error_errno(err, "write", part->target, errno);
     part->is_renamed = true;
     return ATTN_OK;
@@ -581,7 +576,7 @@ enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err
 
 enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_error *err)
 {
-    if (unlink(part->name) != 0 && errno != ENOENT)
+    if (attn_os_remove(part->name) != 0 && errno != ENOENT)
         return attn_error_errno(err, "remove", part->name, errno);
     return ATTN_OK;
 }
@@ -589,6 +584,6 @@ enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_erro
 void attn_part_discard(struct attn_sink *part)
 {
     if (part && part->is_made && !part->is_renamed)
-        unlink(part->name);
+        attn_os_remove(part->name);
     attn_sink_free(part);
 }

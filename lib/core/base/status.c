@@ -2,10 +2,10 @@
 #include "base/status_internal.h"
 
 #include "base/fixed_text.h"
+#include "base/os.h"
 #include "base/utf8.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -180,8 +180,7 @@ enum attn_status attn_error_errno(struct attn_error *err, const char *verb, cons
                                   int errno_value)
 {
     enum attn_status status = errno_value == ENOMEM ? ATTN_NO_MEMORY : ATTN_IO;
-    const locale_t english = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* allocates no memory */
 
     return attn_error_set(err, status, "cannot %s '%s': %s", verb, attn_quote_string(path).text,
-                          strerror_l(errno_value, english));
+                          attn_os_error_text(errno_value));
 }

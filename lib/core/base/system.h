@@ -50,4 +50,7 @@ void attn_advise_large_pages(void *block, size_t size);
  * linked into, to PATH [size]. Returns false if it is unknown. */
 bool attn_path_of_code(char *path, size_t size);
 
+/* As attn_path_of_code, for the program that runs. */
+bool attn_path_of_program(char *path, size_t size);
+
 #endif

@@ -1,12 +1,15 @@
-/* system_linux.c - see system.h and thread.h. */
+/* system_linux.c - see system.h and thread.h, and what os.h declares that Linux alone has. */
 #include "base/system.h"
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <locale.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -228,4 +235,66 @@ bool attn_path_of_code(char *path, size_t size)
     if (maps)
         fclose(maps);
     return is_found;
+}
+
+bool attn_path_of_program(char *path, size_t size)
+{
+    const ssize_t n = readlink("/proc/self/exe", path, size);
+
+    if (n <= 0 || (size_t)n == size)
+        return false;
+    path[n] = '\0';
+    return true;
+}
+
+/* --- Descriptors and process ----------------------------------------------------------------- */
+
+int attn_os_copy(int descriptor)
+{
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
+
+void attn_os_reserve(int descriptor, uint64_t offset, uint64_t size)
+{
+    (void)fallocate(descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+}
+
+void attn_os_set_access(int descriptor, unsigned access)
+{
+    (void)fchmod(descriptor, (mode_t)access);
+}
+
+int attn_os_lock(int descriptor)
+{
+    return flock(descriptor, LOCK_EX | LOCK_NB);
+}
+
+int attn_os_open_memory(const char *name, char path[32])
+{
+    const int descriptor = memfd_create(name, MFD_CLOEXEC);
+
+    snprintf(path, 32, "/proc/self/fd/%d", descriptor);
+    return descriptor;
+}
+
+unsigned attn_os_user(void)
+{
+    return geteuid();
+}
+
+bool attn_os_random(void *bytes, size_t size)
+{
+    return getrandom(bytes, size, 0) == (ssize_t)size;
+}
+
+size_t attn_os_columns(int descriptor)
+{
+    struct winsize size;
+
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+const char *attn_os_error_text(int error)
+{
+    return strerror_l(error, newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* allocates no memory */
 }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -148,7 +149,13 @@ bool attn_has_address_space(size_t size)
     return true;
 }
 
-/* --- Functions that wasi-libc lacks --------------------------------------------------------- */
+bool attn_path_of_program(char *path, size_t size)
+{
+    (void)path, (void)size;
+    return false;
+}
+
+/* --- Functions that WASI cannot support ------------------------------------------------------ */
 
 static int refuse(void)
 {
@@ -156,52 +163,54 @@ static int refuse(void)
     return -1;
 }
 
-int dup(int descriptor)
+int attn_os_copy(int descriptor)
 {
     (void)descriptor;
     return refuse();
 }
 
-int fallocate(int descriptor, int mode, off_t offset, off_t size)
+void attn_os_reserve(int descriptor, uint64_t offset, uint64_t size)
 {
-    (void)descriptor, (void)mode, (void)offset, (void)size;
-    return refuse();
+    (void)descriptor, (void)offset, (void)size;
 }
 
-int fchmod(int descriptor, mode_t mode)
+void attn_os_set_access(int descriptor, unsigned access)
 {
-    (void)descriptor, (void)mode;
-    return refuse();
+    (void)descriptor, (void)access;
 }
 
 /* There are no other processes. */
-int flock(int descriptor, int operation)
+int attn_os_lock(int descriptor)
 {
-    (void)descriptor, (void)operation;
+    (void)descriptor;
     return 0;
 }
 
-uid_t geteuid(void)
+int attn_os_open_memory(const char *name, char path[32])
+{
+    (void)name, (void)path;
+    return refuse();
+}
+
+unsigned attn_os_user(void)
 {
     return 0;
 }
 
-int getrlimit(int resource, struct rlimit *limit)
+bool attn_os_random(void *bytes, size_t size)
 {
-    (void)resource, (void)limit;
-    return refuse();
+    return getentropy(bytes, size) == 0;
 }
 
-ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+size_t attn_os_columns(int descriptor)
 {
-    (void)flags;
-    return getentropy(bytes, size) == 0 ? (ssize_t)size : -1;
+    (void)descriptor;
+    return 0;
 }
 
-int memfd_create(const char *name, unsigned flags)
+const char *attn_os_error_text(int error)
 {
-    (void)name, (void)flags;
-    return refuse();
+    return strerror(error);
 }
 
 /* There are no symbolic links. */

@@ -7,6 +7,7 @@
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files_internal.h"
@@ -493,11 +494,11 @@ static enum attn_status open_encoder(const struct attn_model *m,
  * "". The caller frees it. */
 static char *make_name(const char *name, const char *path, struct attn_error *err)
 {
-    const char *end = strrchr(path, '/'), *folder = end;
+    const char *end = attn_os_last_slash(path), *folder = end;
     struct attn_buffer joined = {0};
     char *made = NULL;
 
-    while (folder && folder > path && folder[-1] != '/')
+    while (folder && folder > path && !attn_os_is_slash(folder[-1]))
         folder--;
     attn_buffer_append_string(&joined, name);
     if (*path)

@@ -4,11 +4,11 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "formats/gguf.h"
 #include "model/model_internal.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #define WEIGHTS "model.safetensors"
 
@@ -19,8 +19,8 @@ static enum attn_status add(struct attn_model_parts *parts, const char *name, co
                             struct attn_error *err)
 {
     struct attn_model_part *part;
-    struct stat info = {0};
-    const bool is_there = path && stat(path, &info) == 0;
+    struct attn_os_info info = {0};
+    const bool is_there = path && attn_os_stat(path, &info) == 0;
 
     if (!is_there && may_be_absent)
         return ATTN_OK;
@@ -29,8 +29,8 @@ static enum attn_status add(struct attn_model_parts *parts, const char *name, co
     *part = (struct attn_model_part){.name = attn_strndup(name, strlen(name), err),
                                      .blob = blob,
                                      .is_there = is_there,
-                                     .device = info.st_dev,
-                                     .inode = info.st_ino};
+                                     .device = info.device,
+                                     .inode = info.number};
     if (path)
         part->path = attn_strndup(path, strlen(path), err);
     return part->name && (!path || part->path) ? ATTN_OK : ATTN_NO_MEMORY;
@@ -91,7 +91,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(parts, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {
-        const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
+        const char *path = attn_tensor_files_path(weights, i), *slash = attn_os_last_slash(path);
 
         ATTN_TRY(add(parts, n == 1 && single ? single : (slash ? slash + 1 : path), path, NULL,
                      false, err));

@@ -11,15 +11,14 @@
 
 #include "model/model.h"
 
-#include <sys/types.h>
+#include <stdint.h>
 
 struct attn_model_part {
     char *name;                   /* owns; such as "config.json" */
     char *path;                   /* owns; NULL: the part is in memory */
     const struct attn_blob *blob; /* the bytes of a part in memory; borrowed from the source */
     bool is_there;                /* the path leads to a file, with this device and inode: */
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
 };
 
 /* Initialize with = {0}; end with attn_model_parts_release, also after a failure. */

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "formats/gguf.h"
@@ -16,7 +17,6 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 ATTN_DEFAULTS(attn_host_options, .size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST)
 
@@ -78,10 +78,10 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
     return status;
 }
 
-static bool has_file(const struct attn_host *host, const struct stat *info)
+static bool has_file(const struct attn_host *host, const struct attn_os_info *info)
 {
     for (size_t i = 0; i < host->n_file; i++)
-        if (host->files[i].device == info->st_dev && host->files[i].inode == info->st_ino)
+        if (host->files[i].device == info->device && host->files[i].inode == info->number)
             return true;
     return false;
 }
@@ -93,11 +93,11 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
     if (!attn_is_given(host, "host", err) || (n > 0 && !attn_is_given(items, "items", err)))
         return ATTN_INVALID;
     for (size_t i = 0; i < n; i++) {
-        struct stat info;
+        struct attn_os_info info;
 
         if (!attn_is_given(items[i].format, "format", err))
             return ATTN_INVALID;
-        if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info))
+        if (items[i].path && attn_os_stat(items[i].path, &info) == 0 && has_file(host, &info))
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "'`%s` %s' is a file of the model, expected another one",
                                items[i].format->name, attn_quote_string(items[i].path).text);

@@ -7,12 +7,9 @@
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
 
-#include <sys/types.h>
-
 /* Identifies a file, whatever its names are. */
 struct attn_file_identity {
-    dev_t device;
-    ino_t inode;
+    uint64_t device, inode;
 };
 
 /* A copy of a source: of its texts, but not of its blobs. */

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
@@ -13,13 +14,8 @@
 #include "tensors/labels_json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MANIFEST_NAME "run.json"
 
@@ -31,9 +27,9 @@ struct manifest {
 };
 
 struct attn_directory {
-    char *path;        /* owns */
-    const char *title; /* borrowed; what the files are called in messages */
-    struct stat info;  /* identifies the directory */
+    char *path;               /* owns */
+    const char *title;        /* borrowed; what the files are called in messages */
+    struct attn_os_info info; /* identifies the directory */
     struct manifest manifest;
     struct attn_file_names others; /* names of files in this directory that other outputs write */
     bool is_new;                   /* this process created the directory */
@@ -161,7 +157,7 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
         const char *name = attn_node_string(file);
 
         /* must be a file in the same directory, not hidden, and not the manifest */
-        if (!name || *name == '\0' || *name == '.' || strchr(name, '/') ||
+        if (!name || *name == '\0' || *name == '.' || attn_os_last_slash(name) ||
             strcmp(name, MANIFEST_NAME) == 0)
             return refuse(json, "names a file that is not one in its directory", err);
         attn_file_names_append(&run->files, name);
@@ -258,12 +254,12 @@ static enum attn_status enter(struct attn_directory *directory, struct attn_erro
 {
     const char *path = directory->path;
 
-    directory->is_new = mkdir(path, 0777) == 0;
+    directory->is_new = attn_os_make_folder(path) == 0;
     if (!directory->is_new && errno != EEXIST)
         return attn_error_errno(err, "make directory", path, errno);
-    if (stat(path, &directory->info) != 0)
+    if (attn_os_stat(path, &directory->info) != 0)
         return attn_error_errno(err, "open directory", path, errno);
-    if (!S_ISDIR(directory->info.st_mode))
+    if (directory->info.kind != ATTN_OS_FOLDER)
         return attn_error_set(err, ATTN_IO, "'%s' is a file, expected a directory for %s files",
                               attn_quote_string(path).text, directory->title);
     return ATTN_OK;
@@ -282,18 +278,18 @@ enum attn_status attn_directory_open(const char *path, const char *title,
 
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b)
 {
-    if (a->info.st_dev != b->info.st_dev)
-        return a->info.st_dev < b->info.st_dev ? -1 : 1;
-    return (a->info.st_ino > b->info.st_ino) - (a->info.st_ino < b->info.st_ino);
+    if (a->info.device != b->info.device)
+        return a->info.device < b->info.device ? -1 : 1;
+    return (a->info.number > b->info.number) - (a->info.number < b->info.number);
 }
 
 /* Returns true if PATH is the directory. */
 static bool is_at(const struct attn_directory *directory, const char *path)
 {
-    struct stat info;
+    struct attn_os_info info;
 
-    return stat(path, &info) == 0 && info.st_dev == directory->info.st_dev &&
-           info.st_ino == directory->info.st_ino;
+    return attn_os_stat(path, &info) == 0 && info.device == directory->info.device &&
+           info.number == directory->info.number;
 }
 
 static enum attn_status path_of(const struct attn_directory *directory, const char *name,
@@ -342,7 +338,7 @@ static enum attn_status refuse_other(const struct attn_directory *directory, con
 enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
                                          struct attn_error *err)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *slash = attn_os_last_slash(path), *name = slash ? slash + 1 : path;
     char *parent =
         slash ? attn_strndup(path, (size_t)(slash - path) + 1, err) : attn_strndup(".", 1, err);
     bool is_here;
@@ -425,13 +421,13 @@ static enum attn_status remove_file(const struct attn_directory *directory,
     const size_t size = strlen(name), n = strlen(format->suffix);
     struct attn_buffer path = {0};
     enum attn_status status;
-    struct stat info;
+    struct attn_os_info info;
 
     if (size <= n || strcmp(name + size - n, format->suffix) != 0)
         return ATTN_OK;
     status = path_of(directory, name, &path, err);
-    if (status == ATTN_OK && lstat(path.data, &info) == 0 && S_ISREG(info.st_mode) &&
-        unlink(path.data) != 0 && errno != ENOENT)
+    if (status == ATTN_OK && attn_os_stat_link(path.data, &info) == 0 &&
+        info.kind == ATTN_OS_FILE && attn_os_remove(path.data) != 0 && errno != ENOENT)
         status = attn_error_errno(err, "remove", path.data, errno);
     attn_buffer_release(&path);
     return status;
@@ -515,9 +511,9 @@ void attn_directory_free(struct attn_directory *directory)
         /* leaves the directory as it was before, or removes it if it did not exist */
         if (directory->wrote_manifest && !directory->had_manifest &&
             path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
-            unlink(path.data);
+            attn_os_remove(path.data);
         if (directory->is_new)
-            rmdir(directory->path); /* fails if it is not empty, as intended */
+            attn_os_remove_folder(directory->path); /* fails if it is not empty, as intended */
     }
     for (size_t i = 0; i < directory->manifest.n; i++)
         free_run(directory->manifest.runs[i]);

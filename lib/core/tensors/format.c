@@ -2,13 +2,13 @@
 #include "tensors/format_internal.h"
 
 #include "base/fixed_text.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "tensors/writer.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 size_t attn_n_format(void)
 {
@@ -42,14 +42,13 @@ bool attn_format_is_directory(const struct attn_format *format, const char *path
     const size_t n = strlen(path), n_suffix = format->suffix ? strlen(format->suffix) : 0;
     const bool names_file =
         n >= n_suffix && strcmp(path + n - n_suffix, format->suffix ? format->suffix : "") == 0;
-    struct stat info;
 
     /* A format that can be written to a stream can also be written to a single file. */
     if (format->is_directory && (format->needs_directory || !names_file))
         return true;
     if (!format->is_directory && !format->takes_directory)
         return false;
-    return (n > 0 && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+    return (n > 0 && attn_os_is_slash(path[n - 1])) || attn_os_kind(path) == ATTN_OS_FOLDER;
 }
 
 /* Endings of names of files that are not the name of a format. */
@@ -84,9 +83,8 @@ enum attn_status attn_format_check_name(const struct attn_format *format, const 
     const struct attn_format *named;
     const char *title = point ? find_title(point + 1, &named) : NULL;
     const struct attn_quote stem = attn_quote(path, title ? (size_t)(point - path) : 0);
-    struct stat info;
 
-    if (!title || (is_directory && stat(path, &info) == 0))
+    if (!title || (is_directory && attn_os_kind(path) != ATTN_OS_ABSENT))
         return ATTN_OK;
     if (is_directory) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,

@@ -4,15 +4,16 @@
 #include "formats/tensor_files_internal.h"
 #include "sound/sound_internal.h"
 
+#include "base/os.h"
+
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
                                  struct attn_error *err)
 {
-    return access(path, R_OK) == 0 ? attn_sound_file_read(path, samples, err)
-                                   : attn_error_errno(err, "open", path, errno);
+    return attn_os_may_read(path) ? attn_sound_file_read(path, samples, err)
+                                  : attn_error_errno(err, "open", path, errno);
 }
 
 enum attn_status attn_source_file_read(const char *path, struct attn_ndarray *rows,

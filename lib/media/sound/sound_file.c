@@ -5,13 +5,13 @@
 #include "base/dynamic.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MODE_READ = 0x10, PIECE = 4096, MOST = 1 << 24, MOST_CHANNELS = 64 };
 
@@ -33,8 +33,7 @@ bool attn_sound_is_file(const char *path)
 {
     static const char *const begins[] = {"RIFF", "RF64", "fLaC", "OggS"};
     char bytes[4] = {0};
-    struct stat status;
-    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rbe") : NULL;
+    FILE *file = attn_os_kind(path) == ATTN_OS_FILE ? fopen(path, "rbe") : NULL;
     bool is_it = false;
 
     if (!file)

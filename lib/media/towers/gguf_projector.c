@@ -7,6 +7,7 @@
 #include "towers/gguf_projector.h"
 
 #include "base/fixed_text.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "formats/float_text.h"
 #include "model/families/families_internal.h"
@@ -165,7 +166,7 @@ static enum attn_status find(const struct attn_source *source, const struct attn
     const char *given = attn_source_override(source, ATTN_MMPROJ_PART);
     const char *beside = attn_source_override(source, ATTN_FOUND_MMPROJ_PART);
     const char *path = attn_tensor_files_path(attn_gguf_files(gguf), 0);
-    const char *slash = strrchr(path, '/');
+    const char *slash = attn_os_last_slash(path);
     struct attn_path_names found = {0};
     char folder[ATTN_PATH_SIZE] = ".";
     enum attn_status status = ATTN_OK;

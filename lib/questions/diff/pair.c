@@ -3,6 +3,7 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "machine/rows.h"
@@ -336,7 +337,7 @@ static size_t lengthen(const char *path, const char **last)
 {
     const char *from = *last;
 
-    for ((*last)--; *last > path && (*last)[-1] != '/';)
+    for ((*last)--; *last > path && !attn_os_is_slash((*last)[-1]);)
         (*last)--;
     return (size_t)(from - *last);
 }

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/thread.h"
 #include "base/version.h"
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define N(list) (sizeof(list) / sizeof *(list))
 
@@ -384,7 +384,7 @@ enum { TYPE_SIZE = 16 };
 static const char *shard_name(const struct attn_tensor_files *weights, int shard)
 {
     const char *path = attn_tensor_files_path(weights, shard);
-    const char *slash = strrchr(path, '/');
+    const char *slash = attn_os_last_slash(path);
 
     return slash ? slash + 1 : path;
 }
@@ -536,7 +536,7 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
     const char *path = attn_source_override(source, name);
     const struct attn_blob *blob = path ? NULL : attn_source_blob(source, name);
     char joined[ATTN_PATH_SIZE];
-    struct stat status;
+    struct attn_os_info info;
 
     if (blob) {
         *size = blob->size;
@@ -544,9 +544,9 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
     }
     if (!path && source->directory && attn_path_join(source->directory, name, joined))
         path = joined;
-    if (!path || stat(path, &status) != 0)
+    if (!path || attn_os_stat(path, &info) != 0)
         return false;
-    *size = (uint64_t)status.st_size;
+    *size = (uint64_t)info.size;
     return true;
 }
 

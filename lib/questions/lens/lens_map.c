@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/source.h"
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
@@ -11,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What an array of the file `path` should be: [D] or [D, D], by its rank. */
 struct wanted {
@@ -53,7 +53,7 @@ static enum attn_status read_npy(const char *path, int wanted, size_t d, float *
     struct attn_ndarray array = {0};
     enum attn_status status;
 
-    if (access(path, F_OK) != 0)
+    if (!attn_os_exists(path))
         return ATTN_OK;
     ATTN_TRY(attn_ndarray_read(path, wanted, wanted, wanted == 1 ? "[D]" : "[D, D]", &array, err));
     status =
@@ -91,7 +91,7 @@ static enum attn_status read_safetensors(const char *path, size_t d, struct attn
     struct attn_tensor_files *files;
     enum attn_status status;
 
-    if (access(path, F_OK) != 0)
+    if (!attn_os_exists(path))
         return ATTN_OK;
     ATTN_TRY(attn_safetensors_open_file(path, ATTN_READ, &files, err));
     status = read_tensor(files, &(struct wanted){path, "weight", 2, d}, &map->weight, err);

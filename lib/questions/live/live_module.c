@@ -3,24 +3,17 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "base/system.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool is_file(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
 
 static bool is_in(const char *folder, const char *name, char path[ATTN_PATH_SIZE])
 {
-    return attn_path_join(folder, name, path) && is_file(path);
+    return attn_path_join(folder, name, path) && attn_os_kind(path) == ATTN_OS_FILE;
 }
 
 static enum attn_status take(const char *found, char **path, struct attn_error *err)
@@ -81,7 +74,7 @@ enum attn_status attn_live_module_find(const char *given, char **path, struct at
     char code[ATTN_PATH_SIZE];
 
     if (given && *given) {
-        if (is_file(given))
+        if (attn_os_kind(given) == ATTN_OS_FILE)
             return take(given, path, err);
         attn_error_set(err, ATTN_IO, "'%s' is no file, expected the WebAssembly module 'attn.wasm'",
                        attn_quote_string(given).text);

@@ -4,17 +4,14 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "formats/json_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     BUFFER_SIZE = 1 << 18,
@@ -37,17 +34,17 @@ enum field_state {
 struct attn_batch_lines {
     struct attn_batch_lines_options options;
     int descriptor;
-    bool is_file;           /* the input is seekable */
-    struct stat info;       /* status of the file when it was opened */
-    uint64_t limit;         /* no line begins at or after this offset */
-    uint64_t offset;        /* offset of buffer[at] in the input */
-    size_t at, filled;      /* buffer[at, filled) was read but not consumed */
-    bool is_before;         /* FASTA: in the lines before the first record */
-    bool is_at_end;         /* no input follows after the buffer */
-    size_t n_mark;          /* bytes of the byte order mark at the beginning, which is skipped */
-    char csv_end;           /* ends a line of CSV: \n, or \r if the input begins without \n */
-    enum field_state state; /* for CSV and FASTA: the state at the end of the scanned bytes */
-    char *buffer;           /* [BUFFER_SIZE] owns */
+    bool is_file;             /* the input is seekable */
+    struct attn_os_info info; /* status of the file when it was opened */
+    uint64_t limit;           /* no line begins at or after this offset */
+    uint64_t offset;          /* offset of buffer[at] in the input */
+    size_t at, filled;        /* buffer[at, filled) was read but not consumed */
+    bool is_before;           /* FASTA: in the lines before the first record */
+    bool is_at_end;           /* no input follows after the buffer */
+    size_t n_mark;            /* bytes of the byte order mark at the beginning, which is skipped */
+    char csv_end;             /* ends a line of CSV: \n, or \r if the input begins without \n */
+    enum field_state state;   /* for CSV and FASTA: the state at the end of the scanned bytes */
+    char *buffer;             /* [BUFFER_SIZE] owns */
 };
 
 bool attn_must_stop(const struct attn_stop *stop)
@@ -75,48 +72,47 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                                         struct attn_error *err)
 {
     char before[ATTN_QUANTITY_SIZE], after[ATTN_QUANTITY_SIZE];
-    struct stat now;
+    struct attn_os_info now;
 
     if (lines->options.data)
         return ATTN_OK;
-    if (fstat(lines->descriptor, &now) != 0)
+    if (attn_os_stat_open(lines->descriptor, &now) != 0)
         return attn_error_errno(err, "read", attn_batch_lines_name(lines), errno);
-    if (now.st_size == lines->info.st_size)
+    if (now.size == lines->info.size)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' had %s bytes when it was opened and has %s now, expected a file "
                           "that does not change while it is read",
                           attn_quote_string(attn_batch_lines_name(lines)).text,
-                          attn_quantity_count((uint64_t)lines->info.st_size, before),
-                          attn_quantity_count((uint64_t)now.st_size, after));
+                          attn_quantity_count((uint64_t)lines->info.size, before),
+                          attn_quantity_count((uint64_t)now.size, after));
 }
 
 /* Reads more input after the bytes in the buffer, which must have room. A pipe is awaited until it
  * has bytes or ends. */
 static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_error *err)
 {
-    struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
-    const off_t place = (off_t)(lines->offset + (lines->filled - lines->at));
+    const uint64_t place = lines->offset + (lines->filled - lines->at);
     char *to = lines->buffer + lines->filled;
     const size_t room = BUFFER_SIZE - lines->filled;
-    ssize_t size;
+    ptrdiff_t size;
 
     do {
         size = 0;
         if (lines->options.data) {
-            const uint64_t left = lines->options.n_data - (uint64_t)place;
+            const uint64_t left = lines->options.n_data - place;
 
-            size = left < room ? (ssize_t)left : (ssize_t)room;
+            size = (ptrdiff_t)(left < room ? left : room);
             memcpy(to, lines->options.data + place, (size_t)size);
         } else if (lines->is_file) {
             ATTN_TRY(check_unchanged(lines, err));
-            size = pread(lines->descriptor, to, room, place);
+            size = attn_os_read_at(lines->descriptor, to, room, place);
         } else {
             while (!attn_must_stop(&lines->options.stop) &&
-                   poll(&wanted, 1, WAIT_MILLISECONDS) <= 0)
+                   !attn_os_wait(lines->descriptor, false, WAIT_MILLISECONDS))
                 continue;
             if (!attn_must_stop(&lines->options.stop))
-                size = read(lines->descriptor, to, room);
+                size = attn_os_read(lines->descriptor, to, room);
         }
     } while (size < 0 && (errno == EINTR || errno == EAGAIN));
     if (size < 0)
@@ -414,15 +410,15 @@ void attn_batch_lines_note_mark(const struct attn_batch_lines *lines, attn_note_
 
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size)
 {
-    *size = lines->is_file ? (uint64_t)lines->info.st_size : 0;
+    *size = lines->is_file ? (uint64_t)lines->info.size : 0;
     return lines->is_file;
 }
 
 bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *path)
 {
-    struct stat other;
-    return lines->is_file && !lines->options.data && stat(path, &other) == 0 &&
-           other.st_dev == lines->info.st_dev && other.st_ino == lines->info.st_ino;
+    struct attn_os_info other;
+    return lines->is_file && !lines->options.data && attn_os_stat(path, &other) == 0 &&
+           other.device == lines->info.device && other.number == lines->info.number;
 }
 
 uint64_t attn_batch_lines_place(const struct attn_batch_lines *lines)
@@ -446,30 +442,30 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
 {
     const char *path = lines->options.path, *name = attn_batch_lines_name(lines);
 
-    lines->descriptor = STDIN_FILENO;
+    lines->descriptor = ATTN_OS_INPUT;
     if (lines->options.data) {
         lines->is_file = true;
-        lines->info.st_size = (off_t)lines->options.n_data;
+        lines->info.size = (int64_t)lines->options.n_data;
         lines->limit = lines->options.n_data;
         return ATTN_OK;
     }
     if (path && strcmp(path, "-") != 0) {
         do {
             /* opening a FIFO waits for its writer */
-            lines->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+            lines->descriptor = attn_os_open(path, ATTN_OS_READ, 0);
         } while (lines->descriptor < 0 && errno == EINTR && !attn_must_stop(&lines->options.stop));
         if (lines->descriptor < 0)
             return attn_error_errno(err, "open", name, errno);
     }
-    if (fstat(lines->descriptor, &lines->info) != 0)
+    if (attn_os_stat_open(lines->descriptor, &lines->info) != 0)
         return attn_error_errno(err, "read", name, errno);
-    if (S_ISDIR(lines->info.st_mode))
+    if (lines->info.kind == ATTN_OS_FOLDER)
         return attn_error_set(err, ATTN_INVALID, "'%s' is a directory, expected a file of lines",
                               attn_quote_string(name).text);
-    lines->is_file = S_ISREG(lines->info.st_mode) && lines->descriptor != STDIN_FILENO;
+    lines->is_file = lines->info.kind == ATTN_OS_FILE && lines->descriptor != ATTN_OS_INPUT;
     if (!lines->is_file)
-        lines->info.st_size = 0;
-    lines->limit = lines->is_file ? (uint64_t)lines->info.st_size : UINT64_MAX;
+        lines->info.size = 0;
+    lines->limit = lines->is_file ? (uint64_t)lines->info.size : UINT64_MAX;
     return ATTN_OK;
 }
 
@@ -506,8 +502,8 @@ void attn_batch_lines_free(struct attn_batch_lines *lines)
 {
     if (!lines)
         return;
-    if (lines->descriptor > STDIN_FILENO)
-        close(lines->descriptor);
+    if (lines->descriptor > ATTN_OS_INPUT)
+        attn_os_close(lines->descriptor);
     attn_free(lines->buffer);
     attn_free(lines);
 }

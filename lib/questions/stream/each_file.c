@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "run/host_internal.h"
@@ -12,18 +13,16 @@
 #include "tensors/format_internal.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
 /* Returns true if PATH is a pipe or a device. */
 static bool is_stream(const char *path)
 {
-    struct stat info;
+    const enum attn_os_kind kind = attn_os_kind(path);
 
     return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
-           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+           kind > ATTN_OS_FOLDER;
 }
 
 void attn_each_path_append(struct attn_buffer *out, const char *path, size_t shard, size_t n_shard)
@@ -100,7 +99,7 @@ static void find_earlier(struct attn_each_file *file, const char **path)
 
     attn_records_part(file->records, 0, &part);
     file->n_before = part.size;
-    file->is_complete = part.size == 0 && access(file->path.data, F_OK) == 0;
+    file->is_complete = part.size == 0 && attn_os_exists(file->path.data);
     *path = file->is_complete ? file->path.data : part.size > 0 ? part.path : NULL;
 }
 
@@ -209,7 +208,7 @@ bool attn_each_file_keep(struct attn_each_file *file, bool is_wrong)
     if (file->is_file && file->has_rows_alone && (is_wrong ? file->n_before : part.size) > 0)
         return true;
     for (size_t i = 0; attn_records_part(file->records, i, &part); i++)
-        unlink(part.path);
+        attn_os_remove(part.path);
     return false;
 }
 

@@ -6,7 +6,6 @@
 #include "base/status_internal.h"
 #include "formats/quoting.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -23,13 +22,13 @@ static const double points_per_metre = 72 / 0.0254;
 /* Appends NUMBER with its highest byte first. */
 static void append_number(struct attn_buffer *out, uint32_t number)
 {
-    number = htonl(number);
+    number = __builtin_bswap32(number);
     attn_buffer_append(out, &number, sizeof number);
 }
 
 static void write_number(struct attn_sink *sink, uint32_t number)
 {
-    number = htonl(number);
+    number = __builtin_bswap32(number);
     attn_sink_write(sink, &number, sizeof number);
 }
 

@@ -1,6 +1,6 @@
 /*
- * interrupt.c - the process's signal handlers; they set flags and call nothing that is not safe in
- * a handler.
+ * interrupt_posix.c - the process's signal handlers; they set flags and call nothing that is not
+ * safe in a handler.
  *
  * If a mapped file gets shorter, the thread that reads a missing page gets SIGBUS. A jump out of a
  * worker thread would block its pool, so the handler maps a page of zeros there and asks the

@@ -1,4 +1,4 @@
-/* ask_terminal.c - asks the terminal for its background color; see ask_terminal.h. */
+/* ask_terminal_posix.c - asks the terminal for its background color; see ask_terminal.h. */
 #include "cmd/line/ask_terminal.h"
 
 #include "tool.h"
