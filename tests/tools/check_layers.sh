@@ -45,10 +45,14 @@ declare -A home=(
     [cJSON.h]='lib/core/formats/.*'
     [pcre2.h]='lib/core/tokenizer/.*'
     [zlib.h]='lib/(core/formats|questions/stream|views/(page|pictures))/.*'
-    [pthread.h]='lib/core/base/.*'
-    [mman.h]='lib/core/base/.*|lib/core/kernels/gemm.*|cmd/.*'
     [immintrin.h]='lib/(core/kernels/.*|media/towers/sha256\.c)'
 )
+
+# Headers of a system, and who may include them: sources that are named by one (lib/core/base/os.h). libxsmm and the tiles of
+# AMX are there on Linux alone. signal.h has a type of C, too, which headers need.
+of_system='(unistd|fcntl|poll|dirent|termios|pthread|sched|dlfcn|locale|xlocale|windows|io)\.h|(sys|linux|arpa|netinet|mach)/.*'
+system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/dynamic\.h|lib/core/kernels/(amx|gemm_xsmm)\.c'
+names_of_system='__(linux|gnu_linux|APPLE|MACH|wasi|unix|MINGW(32|64))__|_WIN(32|64)'
 
 report() { echo "$*" >>"$found"; }
 
@@ -78,6 +82,8 @@ check_includes() {
             local header=${target##*/}
             [[ -z ${home[$header]-} || $file =~ ^(${home[$header]})$ ]] ||
                 report "$place: '$target' belongs to ${home[$header]}"
+            [[ ! $target =~ ^($of_system)$ && ($target != signal.h || $file = *.h) ]] || [[ $file =~ ^($system_files)$ ]] ||
+                report "$place: '$target' is of a system, expected lib/core/base/os.h, or a file that is named by the system"
             continue
         fi
         case $file in
@@ -96,6 +102,14 @@ check_includes() {
             ;;
         esac
     done < <(list_includes "$@")
+}
+
+check_systems() {
+    local line
+    while read -r line; do
+        [[ ${line%%:*} =~ ^($system_files)$ ]] ||
+            report "$(cut -d: -f1,2 <<<"$line"): asks for a system, expected a file that is named by it"
+    done < <(grep -nE "^[[:space:]]*#.*\<($names_of_system)\>" "$@" /dev/null)
 }
 
 check_file_names() {
@@ -179,7 +193,7 @@ check_names() {
 list_calls() {
     nm -A -g "$@" | awk '
         { file = $1; sub(/:.*/, "", file); sub(/.*\/lib\//, "", file); sub(/\.o$/, "", file) }
-        file ~ /^core\/base\/system_/ { next }
+        file ~ /^core\/base\/(system|os)_/ { next }
         $(NF - 1) == "T" { defined[$NF] = file }
         $(NF - 1) == "U" { user[++n] = file; name[n] = $NF }
         END {
@@ -209,6 +223,7 @@ check_tests() {
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_tests
 check_includes "${sources[@]}"
+check_systems "${sources[@]}"
 check_file_names "${sources[@]}"
 check_texts "${sources[@]}"
 check_blocks "${sources[@]}"

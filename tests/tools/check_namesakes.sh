@@ -11,7 +11,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 exempt='^lib/core/kernels/vector\.h$' # compiled once an instruction set, from lib/core/kernels/vector_*.c
-of_system='^lib/core/base/system_linux\.c$|_wasm\.c$' # one system's part of what several headers declare
+of_system='_(linux|macos|posix|windows|wasm)\.c$' # one system's part of what several headers declare
 
 # One line a function that is visible outside its file: FILE (declared or defined) NAME.
 list_functions() {
