@@ -38,6 +38,7 @@ endif
 WASM_MODULE := build/wasm/attn.wasm
 # The system that is built for.
 SYSTEM := $(or $(filter wasm,$(MODE)),$(filter macos windows,$(subst -, ,$(subst ., ,$(TARGET)))),linux)
+EXE := $(if $(filter windows,$(SYSTEM)),.exe)
 # The processor that is compiled for. libxsmm makes code for x86-64 alone. A source distribution, which has the sources of
 # other libraries in the folder libraries, is built without it where it is not there.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
@@ -52,6 +53,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
 MAKEFLAGS += --no-print-directory
+comma := ,
 .SUFFIXES: # make's own rules, none of which is used, would be tried for every file
 
 VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/core/base/version.h)
@@ -86,14 +88,17 @@ endif
 # A file of lib sees its own folder and those before it (lib/folders): the compiler holds the border. All others see all.
 FOLDERS := $(patsubst -Ilib/%,%,$(file <lib/folders))
 SEEN := -I. -Ilib $(FOLDERS:%=-Ilib/%)
-CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
-NATIVE_FLAGS := $(if $(filter wasm,$(MODE)),,-fPIC -pthread)
+# A header with what a C library lacks of that of Linux: the system's part of lib/core/base implements it.
+CPPFLAGS_windows := -include lib/core/base/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
+CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(SYSTEM)) $(CPPFLAGS)
+NATIVE_FLAGS := $(if $(filter linux macos,$(SYSTEM)),-fPIC -pthread)
+LIBS_windows := -lapi-ms-win-core-synch-l1-2-0 -lshell32 -ladvapi32
 # The folder that is built in leaves no trace: equal sources give equal bytes.
 CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -ffile-prefix-map="$$PWD"=. $(NATIVE_FLAGS) $(WARNINGS) $(CFLAGS) \
     $(MODE_FLAGS_$(MODE))
 LDFLAGS_ALL := $(NATIVE_FLAGS) $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
-    -include lib/core/base/banned.h -MMD -MP
+    $(if $(filter windows,$(SYSTEM)),,-include lib/core/base/banned.h) -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
 # The vector code is one source compiled once for each instruction set (lib/core/kernels/gemm.h).
@@ -115,9 +120,9 @@ FLAGS_vector_rows := $(call accepted,-fschedule-insns -fsched-pressure)
 VECTOR_SOURCES := $(wildcard lib/core/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/core/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
-AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
+AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(filter linux,$(SYSTEM)),$(if $(call accepted,-mamx-bf16),_absent))).c
 # Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
-CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
+CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))$(filter windows,$(SYSTEM))
 CAIRO_ABSENT := lib/views/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
     lib/core/base/dynamic.c lib/media/image/image_library.c \
@@ -132,7 +137,7 @@ LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSM
 EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/views/page/page_files.S \
     lib/core/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
-    $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/core/model/builtin_files.o) \
+    $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/lib/core/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
@@ -227,7 +232,7 @@ $(BUILD)/lib/core/base/unicode_tables.o: $(wildcard lib/core/base/unicode/*.bin)
 $(BUILD)/lib/core/tokenizer/unicode/unicode_tables.o: $(wildcard lib/core/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
-	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
+	$(call say,AS)$(CC) $(CPPFLAGS_ALL) $(if $(filter windows,$(SYSTEM)),,-fPIC) -Wa,$(if $(filter linux wasm,$(SYSTEM)),--noexecstack$(comma))-I$(BUILD) -MMD -MP -c $< -o $@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 $(BUILD)/libattn-core.a: $(CORE_OBJECTS)
@@ -247,8 +252,8 @@ $(BUILD)/attn-cli.source:
 	@mkdir -p $(@D)
 	@realpath --relative-to=$(@D) . >$@
 
-$(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
-	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
+$(BUILD)/attn-cli$(EXE): $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
+	$(call say,LD)$(LINK) $(if $(filter linux,$(SYSTEM)),$(if $(filter static,$(MODE)),,-pie)) $^ @$(BUILD)/libraries.libs $(LIBS_$(SYSTEM)) -o $@
 
 # The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those. Sorted, a kernel's two
 # objects are neighbors, and deflate finds the second in the first.

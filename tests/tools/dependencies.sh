@@ -216,7 +216,9 @@ way_around() {
 find_libraries() {
     local prefix=$1 group=$2 packages around
     if [ "$group" = pinned ]; then
-        echo "-isystem $prefix/include" >"$prefix.cflags" # warnings of their headers are not ours
+        local of_system=''
+        case ${CC-} in *-windows-*) xsmm_libs='' of_system='-DPCRE2_STATIC -DCJSON_HIDE_SYMBOLS' ;; esac # no DLLs of their own
+        echo "-isystem $prefix/include $of_system" >"$prefix.cflags" # warnings of their headers are not ours
         echo "-L$prefix -lcjson -lpcre2-8 -lz $xsmm_libs" >"$prefix.libs"
         return
     fi

@@ -34,8 +34,9 @@ write life-is-short -m "$models/life-is-short" 'Life is short, eat dessert first
 write interpreter -m "$models/interpreter" --source 'The cat sat on the mat' '猫坐在垫子上'
 for kind in window:3 strided:2 log random:2:7 block:2 hybrid:3:2 sink:1:2 linear linear:relu \
     linear:exp linear:elu:raw; do
-    keep "kind-$kind.txt" run -m "$models/fable" --attention $kind "$sentence" \
-        --sites pattern,z,logits --npz "kind-$kind.npz"
+    name=kind-${kind//:/-} # no name of Windows has a colon
+    keep "$name.txt" run -m "$models/fable" --attention $kind "$sentence" \
+        --sites pattern,z,logits --npz "$name.npz"
 done
 fable=(-m "$models/fable")
 keep heads.txt heads "${fable[@]}" "$sentence" --csv heads.csv

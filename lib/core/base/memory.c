@@ -21,8 +21,12 @@ enum { RED_ZONE = 256 };
 enum { RED_ZONE = 0 };
 #endif
 
-/* Defined by tests that make an allocation fail; otherwise its address is null. */
-bool attn_test_allocation_fails(void) __attribute__((weak));
+/* Tests that make an allocation fail define another one. */
+bool attn_test_allocation_fails(void);
+__attribute__((weak)) bool attn_test_allocation_fails(void)
+{
+    return false;
+}
 
 enum {
     HUGE_PAGE = 2 << 20,
@@ -44,10 +48,9 @@ static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 {
     void *block = NULL;
 
-    /* posix_memalign, because aligned_alloc requires a multiple of the alignment, and such padding
-     * would hide overruns from AddressSanitizer. */
-    if (n_byte > PTRDIFF_MAX || (attn_test_allocation_fails && attn_test_allocation_fails()) ||
-        posix_memalign(&block, alignment, n_byte > 0 ? n_byte : 1) != 0) {
+    if (n_byte <= PTRDIFF_MAX && !attn_test_allocation_fails())
+        block = attn_system_alloc(n_byte > 0 ? n_byte : 1, alignment);
+    if (!block) {
         attn_error_no_memory(err);
         return NULL;
     }
@@ -132,7 +135,7 @@ char *attn_strndup(const char *text, size_t size, struct attn_error *err)
 
 void attn_free(void *block)
 {
-    free(block);
+    attn_system_free(block);
 }
 
 /* --- Arenas ---------------------------------------------------------------------------------- */

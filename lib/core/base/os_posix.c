@@ -1,4 +1,6 @@
-/* os_posix.c - see os.h: the part of Linux, macOS and WebAssembly, whose C libraries have POSIX. */
+/* os_posix.c - see os.h and system.h: the part of Linux, macOS and WebAssembly, whose C libraries have POSIX. */
+#include "base/system.h"
+
 #include "base/os.h"
 
 #include <dirent.h>
@@ -257,4 +259,18 @@ bool attn_os_strtod(const char *text, double *number)
     *number = strtod_l(text, NULL, locale);
     freelocale(locale);
     return true;
+}
+
+/* posix_memalign, because aligned_alloc requires a multiple of the alignment, and such padding would
+ * hide overruns from AddressSanitizer. */
+void *attn_system_alloc(size_t size, size_t alignment)
+{
+    void *block = NULL;
+
+    return posix_memalign(&block, alignment, size) == 0 ? block : NULL;
+}
+
+void attn_system_free(void *block)
+{
+    free(block);
 }

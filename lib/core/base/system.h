@@ -39,6 +39,10 @@ void *attn_map_memory(size_t size);
 
 void attn_unmap(void *data, size_t size); /* unmaps memory of either function */
 
+/* Allocates SIZE > 0 bytes; NULL on failure. ALIGNMENT is a power of two. */
+void *attn_system_alloc(size_t size, size_t alignment);
+void attn_system_free(void *block); /* NULL is allowed */
+
 /* Returns true if DESCRIPTOR may stay open. A model may have more files than a process may have
  * open, so half of the descriptors are left for other uses. */
 bool attn_may_keep_open(int descriptor);

@@ -132,7 +132,7 @@ static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n
         n_before = n_before < WINDOW_SIZE ? n_before : WINDOW_SIZE;
         deflateSetDictionary(&stream, (const Bytef *)bytes - n_before, (uInt)n_before);
     }
-    room = deflateBound(&stream, n) + 16; /* 16 more bytes for the flush */
+    room = deflateBound(&stream, (uLong)n) + 16; /* 16 more bytes for the flush */
     to = attn_buffer_reserve(out, room);
     if (to) {
         stream.next_in = (const Bytef *)bytes;
