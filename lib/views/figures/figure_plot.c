@@ -461,8 +461,9 @@ struct curve_end {
 static int compare_ends(const void *a, const void *b)
 {
     const struct curve_end *one = a, *two = b;
+    const int order = attn_compare_numbers(one->y, two->y);
 
-    return attn_compare_numbers(one->y, two->y);
+    return order != 0 ? order : one->group < two->group ? -1 : one->group > two->group;
 }
 
 /* Lists the ENDS of the curves from the top to the bottom, with names that keep a distance. Returns
