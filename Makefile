@@ -89,6 +89,7 @@ endif
 FOLDERS := $(patsubst -Ilib/%,%,$(file <lib/folders))
 SEEN := -I. -Ilib $(FOLDERS:%=-Ilib/%)
 # A header with what a C library lacks of that of Linux: the system's part of lib/core/base implements it.
+CPPFLAGS_macos := -include lib/core/base/libc_macos.h
 CPPFLAGS_windows := -include lib/core/base/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
 CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(SYSTEM)) $(CPPFLAGS)
 NATIVE_FLAGS := $(if $(filter linux macos,$(SYSTEM)),-fPIC -pthread)

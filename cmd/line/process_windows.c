@@ -29,6 +29,20 @@ static void set_default(const char *name, const char *value)
         _putenv_s(name, value);
 }
 
+/* Names the home folder as other systems do, with '/'. */
+static void set_home(void)
+{
+    const char *profile = getenv("USERPROFILE");
+    char *home = profile ? strdup(profile) : NULL;
+
+    for (char *at = home; at && *at; at++)
+        if (*at == '\\')
+            *at = '/';
+    if (home)
+        set_default("HOME", home);
+    free(home);
+}
+
 /* The C library converts variables to the code page of the system, so those with other letters than
  * ASCII are set again, as UTF-8. */
 static void set_environment(void)
@@ -46,8 +60,7 @@ static void set_environment(void)
     }
     if (all)
         FreeEnvironmentStringsW(all);
-    if (getenv("USERPROFILE"))
-        set_default("HOME", getenv("USERPROFILE"));
+    set_home();
     set_default("LC_CTYPE", "C.UTF-8");
 }
 

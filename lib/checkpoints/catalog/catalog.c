@@ -38,7 +38,7 @@ static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's path
 /* Whether NAME can be the name of a directory in a folder. */
 static bool is_bare(const char *name)
 {
-    return name[0] != '\0' && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+    return name[0] != '\0' && !attn_os_last_slash(name) && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
 

@@ -3,10 +3,15 @@
 #ifndef ATTN_BASE_API_H
 #define ATTN_BASE_API_H
 
-#ifdef __cplusplus
-#define ATTN_API extern "C" __attribute__((visibility("default")))
+#if defined _WIN32
+#define ATTN_EXPORTED __attribute__((dllexport))
 #else
-#define ATTN_API __attribute__((visibility("default")))
+#define ATTN_EXPORTED __attribute__((visibility("default")))
+#endif
+#ifdef __cplusplus
+#define ATTN_API extern "C" ATTN_EXPORTED
+#else
+#define ATTN_API ATTN_EXPORTED
 #endif
 
 /* Lets the compiler check the arguments of functions that take a printf format. */

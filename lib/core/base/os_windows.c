@@ -1,10 +1,10 @@
 /*
  * os_windows.c - see os.h.
  *
- * Paths are UTF-8, with / or \, and become those of UTF-16 that the system takes. Descriptors are those
- * of the C library, around handles that are opened here: others may rename and remove the file, as on
- * POSIX, and bytes are never translated. /dev/null, /dev/stdin, /dev/stdout, /dev/stderr and /dev/fd/N
- * are known.
+ * Paths are UTF-8, with / or \, and become those of UTF-16 that the system takes. Descriptors are
+ * those of the C library, around handles that are opened here: others may rename and remove the
+ * file, as on POSIX, and bytes are never translated. /dev/null, /dev/stdin, /dev/stdout,
+ * /dev/stderr and /dev/fd/N are known.
  */
 #include "base/os.h"
 
@@ -24,10 +24,10 @@
 #include <ntsecapi.h> /* after windows.h */
 
 enum {
-    LONGEST = 32768,      /* characters of a path */
+    LONGEST = 32768,        /* characters of a path */
     MOST_AT_ONCE = 1 << 30, /* bytes */
-    N_TRY = 50,           /* to replace a file that another program holds */
-    PAUSE = 20,           /* milliseconds between them */
+    N_TRY = 50,             /* to replace a file that another program holds */
+    PAUSE = 20,             /* milliseconds between them */
 };
 
 /* --- Texts and errors ------------------------------------------------------------------------ */
@@ -94,20 +94,34 @@ static int fail(void)
         DWORD code;
         int error;
     } errors[] = {
-        {ERROR_FILE_NOT_FOUND, ENOENT},      {ERROR_PATH_NOT_FOUND, ENOENT},
-        {ERROR_INVALID_DRIVE, ENOENT},       {ERROR_BAD_PATHNAME, ENOENT},
-        {ERROR_BAD_NETPATH, ENOENT},         {ERROR_INVALID_NAME, EILSEQ},
-        {ERROR_FILE_EXISTS, EEXIST},         {ERROR_ALREADY_EXISTS, EEXIST},
-        {ERROR_ACCESS_DENIED, EACCES},       {ERROR_WRITE_PROTECT, EACCES},
-        {ERROR_SHARING_VIOLATION, EBUSY},    {ERROR_USER_MAPPED_FILE, EBUSY},
-        {ERROR_LOCK_VIOLATION, EWOULDBLOCK}, {ERROR_IO_PENDING, EWOULDBLOCK},
-        {ERROR_DIRECTORY, ENOTDIR},          {ERROR_DIR_NOT_EMPTY, ENOTEMPTY},
-        {ERROR_DISK_FULL, ENOSPC},           {ERROR_HANDLE_DISK_FULL, ENOSPC},
-        {ERROR_BROKEN_PIPE, EPIPE},          {ERROR_NO_DATA, EPIPE},
-        {ERROR_PIPE_NOT_CONNECTED, EPIPE},   {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},
-        {ERROR_OUTOFMEMORY, ENOMEM},         {ERROR_TOO_MANY_OPEN_FILES, EMFILE},
-        {ERROR_INVALID_HANDLE, EBADF},       {ERROR_NOT_SUPPORTED, EINVAL},
-        {ERROR_INVALID_FUNCTION, EINVAL},    {ERROR_INVALID_PARAMETER, EINVAL},
+        {ERROR_FILE_NOT_FOUND, ENOENT},
+        {ERROR_PATH_NOT_FOUND, ENOENT},
+        {ERROR_INVALID_DRIVE, ENOENT},
+        {ERROR_BAD_PATHNAME, ENOENT},
+        {ERROR_BAD_NETPATH, ENOENT},
+        {ERROR_INVALID_NAME, EILSEQ},
+        {ERROR_FILE_EXISTS, EEXIST},
+        {ERROR_ALREADY_EXISTS, EEXIST},
+        {ERROR_ACCESS_DENIED, EACCES},
+        {ERROR_WRITE_PROTECT, EACCES},
+        {ERROR_SHARING_VIOLATION, EBUSY},
+        {ERROR_USER_MAPPED_FILE, EBUSY},
+        {ERROR_LOCK_VIOLATION, EWOULDBLOCK},
+        {ERROR_IO_PENDING, EWOULDBLOCK},
+        {ERROR_DIRECTORY, ENOTDIR},
+        {ERROR_DIR_NOT_EMPTY, ENOTEMPTY},
+        {ERROR_DISK_FULL, ENOSPC},
+        {ERROR_HANDLE_DISK_FULL, ENOSPC},
+        {ERROR_BROKEN_PIPE, EPIPE},
+        {ERROR_NO_DATA, EPIPE},
+        {ERROR_PIPE_NOT_CONNECTED, EPIPE},
+        {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},
+        {ERROR_OUTOFMEMORY, ENOMEM},
+        {ERROR_TOO_MANY_OPEN_FILES, EMFILE},
+        {ERROR_INVALID_HANDLE, EBADF},
+        {ERROR_NOT_SUPPORTED, EINVAL},
+        {ERROR_INVALID_FUNCTION, EINVAL},
+        {ERROR_INVALID_PARAMETER, EINVAL},
         {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
     };
     const DWORD code = GetLastError();
@@ -167,7 +181,7 @@ static bool is_reserved(const char *part, size_t size)
         if (n == (i < 4 ? 3 : 4) && _strnicmp(part, devices[i], 3) == 0 &&
             (i < 4 || (part[3] >= '1' && part[3] <= '9')))
             return true;
-    return size > 2 && strchr(". ", part[size - 1]);
+    return size > 0 && strchr(". ", part[size - 1]) && strspn(part, ".") < size;
 }
 
 static bool has_reserved(const char *path)
@@ -421,8 +435,8 @@ int attn_os_list(const char *folder, bool (*on_name)(void *user, const char *nam
         return -1;
     for (BOOL goes_on = TRUE; goes_on;) {
         char *name = attn_windows_narrow(found.cFileName);
-        const bool is_wanted = !name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-                               on_name(user, name);
+        const bool is_wanted =
+            !name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || on_name(user, name);
 
         free(name);
         goes_on = is_wanted && FindNextFileW(search, &found);
@@ -619,8 +633,8 @@ static ptrdiff_t put(int descriptor, const void *bytes, size_t size, OVERLAPPED 
 {
     DWORD n = 0;
 
-    if (!WriteFile(handle_of(descriptor), bytes,
-                   (DWORD)(size < MOST_AT_ONCE ? size : MOST_AT_ONCE), &n, place))
+    if (!WriteFile(handle_of(descriptor), bytes, (DWORD)(size < MOST_AT_ONCE ? size : MOST_AT_ONCE),
+                   &n, place))
         return fail();
     return (ptrdiff_t)n;
 }
@@ -744,8 +758,8 @@ double attn_os_cpu_seconds(void)
     if (GetProcessTimes(GetCurrentProcess(), &created, &ended, &of_kernel, &of_user)) {
         kernel = (ULARGE_INTEGER){.LowPart = of_kernel.dwLowDateTime,
                                   .HighPart = of_kernel.dwHighDateTime};
-        user = (ULARGE_INTEGER){.LowPart = of_user.dwLowDateTime,
-                                .HighPart = of_user.dwHighDateTime};
+        user =
+            (ULARGE_INTEGER){.LowPart = of_user.dwLowDateTime, .HighPart = of_user.dwHighDateTime};
     }
     return 1e-7 * (double)(kernel.QuadPart + user.QuadPart);
 }

@@ -144,7 +144,8 @@ void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left
 
 void *attn_map_file(int descriptor, size_t size)
 {
-    HANDLE map = CreateFileMappingW((HANDLE)_get_osfhandle(descriptor), NULL, PAGE_READONLY, 0, 0, NULL);
+    HANDLE map =
+        CreateFileMappingW((HANDLE)_get_osfhandle(descriptor), NULL, PAGE_READONLY, 0, 0, NULL);
     void *data = map ? MapViewOfFile(map, FILE_MAP_READ, 0, 0, size) : NULL;
 
     if (map)
@@ -206,18 +207,14 @@ bool attn_has_address_space(size_t size)
     return space != NULL;
 }
 
-bool attn_path_of_code(char *path, size_t size)
+/* Writes the path of MODULE, NULL for the program, with /. */
+static bool find_path(HMODULE module, char *path, size_t size)
 {
     wchar_t place[32768];
-    HMODULE module;
     char *text = NULL;
     bool fits;
-    DWORD n = 0;
+    const DWORD n = GetModuleFileNameW(module, place, 32768);
 
-    if (GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                               GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                           (LPCWSTR)(uintptr_t)attn_path_of_code, &module))
-        n = GetModuleFileNameW(module, place, 32768);
     if (n > 0 && n < 32768)
         text = attn_windows_narrow(place);
     fits = text && strlen(text) < size;
@@ -227,8 +224,17 @@ bool attn_path_of_code(char *path, size_t size)
     return fits;
 }
 
-/* The library of a program that is not Python's is linked into it, or lies beside it. */
+bool attn_path_of_code(char *path, size_t size)
+{
+    HMODULE module;
+
+    return GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                  GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                              (LPCWSTR)(uintptr_t)attn_path_of_code, &module) &&
+           find_path(module, path, size);
+}
+
 bool attn_path_of_program(char *path, size_t size)
 {
-    return attn_path_of_code(path, size);
+    return find_path(NULL, path, size);
 }

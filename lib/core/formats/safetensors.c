@@ -108,7 +108,7 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text);
     /* The file must lie beside the index: its name has no path. */
-    if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "/\\") ||
+    if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "/\\:") ||
         strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
 
@@ -184,7 +185,7 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     }
     if (i == 0 || strcmp(kind, i == 1 ? "Pooling" : "Dense") != 0 || is_full)
         return refuse(modules, "type", type, err);
-    if (path[0] == '/' || strstr(path, ".."))
+    if (attn_os_is_absolute(path) || strstr(path, ".."))
         return refuse(modules, "path", path, err);
     attn_buffer_append_format(&folder, "%s/%s", reader->source->directory, path);
     source.directory = attn_buffer_string(&folder);

@@ -1,6 +1,7 @@
 /* study_params.c - see questions_internal.h. */
 #include "machine/questions_internal.h"
 
+#include "base/os.h"
 #include "params/param_internal.h"
 #include "stream/restart_params.h"
 
@@ -33,7 +34,7 @@ const struct attn_param_list attn_listing_params = ATTN_PARAM_LIST("Items", list
 static bool is_name_of_rows(const char *text)
 {
     static const char *const endings[] = {".csv", ".jsonl", ".json"};
-    const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+    const char *slash = attn_os_last_slash(text), *name = slash ? slash + 1 : text;
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t n = strlen(name), n_end = strlen(endings[i]);

@@ -2,6 +2,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "base/version.h"
@@ -62,7 +63,7 @@ static bool is_path(const char *value)
     static const char ending[] = ".npy";
     const size_t n = strlen(value);
 
-    return strchr(value, '/') ||
+    return attn_os_last_slash(value) ||
            (n >= sizeof ending - 1 && strcmp(value + n - (sizeof ending - 1), ending) == 0);
 }
 
