@@ -51,7 +51,7 @@ declare -A home=(
 # Headers of a system, and who may include them: sources that are named by one (lib/core/base/os.h). libxsmm and the tiles of
 # AMX are there on Linux alone. signal.h has a type of C, too, which headers need.
 of_system='(unistd|fcntl|poll|dirent|termios|pthread|sched|dlfcn|locale|xlocale|windows|io)\.h|(sys|linux|arpa|netinet|mach)/.*'
-system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/(api|dynamic)\.h|lib/core/kernels/(amx|gemm_xsmm)\.c'
+system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/(api\.h|dynamic\.[ch])|lib/core/kernels/(amx|gemm_xsmm)\.c'
 names_of_system='__(linux|gnu_linux|APPLE|MACH|wasi|unix|MINGW(32|64))__|_WIN(32|64)'
 
 report() { echo "$*" >>"$found"; }

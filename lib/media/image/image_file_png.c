@@ -50,7 +50,7 @@ struct png_reading {
  * in memory already. */
 static struct png_reading *find_reading(const png_struct *reader)
 {
-    void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *library = attn_dynamic_find(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     void *(*get_error_ptr)(const png_struct *png), *found;
     struct png_reading *reading;
 
