@@ -16,7 +16,7 @@ mkdir -p "$folder/recipes"
 cp "$@" "$folder"
 awk '/^## / { n++ } n == 1' CHANGELOG.md >"$folder/attn-cli-$version.md" # the notes
 shopt -s nullglob
-programs=("$folder"/*.whl "$folder"/*-linux-*.tar.gz)
+programs=("$folder"/*.whl "$folder"/*-{linux,macos}-*.tar.gz "$folder"/*-windows-*.zip)
 [ ${#programs[@]} -gt 0 ] || { echo 'gather.sh: there is no wheel and no static archive' >&2 && exit 1; }
 .packaging/licences.py check "${programs[@]}"
 work=$(mktemp -d)
@@ -26,11 +26,11 @@ for package in "${programs[@]}"; do
     name=$work/$(basename "$package")
     mkdir "$name"
     case $package in
-    *.whl) python3 -m zipfile -e "$package" "$name" ;;
+    *.whl | *.zip) python3 -m zipfile -e "$package" "$name" ;;
     *) tar -C "$name" -xzf "$package" ;;
     esac
 done
-find "$work" -type f \( -name '*.so' -o -name attn-cli -o -name attn.wasm \) -print0 | LC_ALL=C sort -z |
+find "$work" -type f \( -name '*.so' -o -name '*.dll' -o -name '*.dylib' -o -name attn-cli -o -name attn-cli.exe -o -name attn.wasm \) -print0 | LC_ALL=C sort -z |
     xargs -0 .packaging/licences.py sbom "$version" "$date" >"$folder/attn-cli-$version.spdx.json"
 cp .packaging/recipes/* "$folder/recipes"
 .packaging/facts.sh fill "$folder"/recipes/*

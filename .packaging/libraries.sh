@@ -48,7 +48,7 @@ compile() { # ARCHIVE LICENCE SOURCE... -- FLAG...
 
 make_cjson() {
     cp cJSON.h "$folder/include/cjson"
-    compile libcjson.a LICENSE cJSON.c --
+    compile libcjson.a LICENSE cJSON.c -- -DCJSON_HIDE_SYMBOLS # else a DLL exports them
 }
 
 make_zlib() {

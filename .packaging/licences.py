@@ -34,6 +34,7 @@ LIBRARIES = {
     "nettle": ("LGPL-3.0-or-later OR GPL-2.0-or-later", rb"\0nettle[-_]", []),
     "glibc": ("LGPL-2.1-or-later", rb"GLIBC_TUNABLES", [DOC / "libc6-dev/copyright"]),
     "musl": ("MIT", rb"\0No error information\0", sorted(ZIG.glob("*/ziglang/lib/libc/musl/COPYRIGHT"))),
+    "mingw-w64": ("ZPL-2.1", rb"Mingw-w64 runtime failure", sorted(ZIG.glob("*/ziglang/lib/libc/mingw/COPYING"))),
     "wasi-libc": ("Apache-2.0 WITH LLVM-exception", rb"^\0asm", [DOC / "wasi-libc/copyright"]),
 }
 # What the sources themselves have of others: the licence; the version that it is of; and the package, as a URL (purl). All
@@ -56,7 +57,7 @@ def fail(text):
 
 def libraries_in(data):
     """The names of the libraries in a program, a shared library or a module of WebAssembly; none in other files."""
-    if not data.startswith((b"\x7fELF", b"\0asm")):
+    if not data.startswith((b"\x7fELF", b"\0asm", b"MZ", b"\xcf\xfa\xed\xfe")):
         return set()
     found = {name for name, (_, mark, _) in LIBRARIES.items() if re.search(mark, data)}
     return found - {"glibc", "musl"} if re.search(DYNAMIC, data) else found
@@ -141,7 +142,7 @@ def origin(name):
     if name in pinned():
         version, source, digest = pinned()[name]
         return version, source, f"pkg:deb/debian/{name}@{quote(version)}?arch=source", digest
-    if name == "musl":  # zig has its own copy, which has no number of its own
+    if name in ("musl", "mingw-w64"):  # zig has its own copy, which has no number of its own
         version = re.search(r"^version=(.*)$", (ROOT / ".packaging/zig.sh").read_text(), re.M)[1]
         return f"ziglang-{version}", "NOASSERTION", f"pkg:pypi/ziglang@{version}", None
     package = {"libxsmm": "libxsmm-dev", "glibc": "libc6-dev", "wasi-libc": "wasi-libc"}[name]

@@ -19,24 +19,32 @@ else
 WHEEL_LIBRARIES := $(BUILD)/libraries
 $(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags
 endif
-module: $(MODULE)/attn/libattn.so $(MODULE)/bin/attn-cli
+# The names and flags of a shared library: version and names of libattn.so are of ELF.
+LIBRARY_macos := libattn.dylib
+LIBRARY_windows := attn.dll
+LIBRARY := $(or $(LIBRARY_$(SYSTEM)),libattn.so)
+LINK_NAME_linux = -Wl,-soname,$(SONAME) $(VERSION_NODE) $(if $(TARGET),,-Wl,--exclude-libs,ALL) $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LINK_NEEDED)
+LINK_NAME_macos := -Wl,-install_name,@rpath/libattn.dylib
+LINK_NAME_windows := -Wl,--out-implib,$(MODULE)/attn.lib
+LINK_NEEDED := $(if $(filter linux,$(SYSTEM)),-Wl$(comma)--as-needed)
+LINK_PIE := $(if $(filter linux,$(SYSTEM)),-pie)
+module: $(MODULE)/attn/$(LIBRARY) $(MODULE)/bin/attn-cli$(EXE)
 	@:
-$(MODULE)/attn/libattn.so: $(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/.packaging/wheel/entry.o lib/libattn.map $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+$(MODULE)/attn/$(LIBRARY): $(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/.packaging/wheel/entry.o lib/libattn.map $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
-	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) $(VERSION_NODE) $(if $(TARGET),,-Wl,--exclude-libs,ALL) -Wl,--as-needed \
-	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(filter %.o,$^) @$(WHEEL_LIBRARIES).libs -o $@
-$(MODULE)/bin/attn-cli: $(BUILD)/.packaging/wheel/attn-cli.o | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) -shared -s $(LINK_NAME_$(SYSTEM)) $(filter %.o,$^) @$(WHEEL_LIBRARIES).libs $(LIBS_$(SYSTEM)) -o $@
+$(MODULE)/bin/attn-cli$(EXE): $(BUILD)/.packaging/wheel/attn-cli$(if $(EXE),_windows).o | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
-	$(call say,LD)$(LINK) $(if $(TARGET),-dynamic) -pie -s -Wl,--as-needed $^ -ldl -o $@
+	$(call say,LD)$(LINK) $(if $(filter linux,$(SYSTEM)),$(if $(TARGET),-dynamic)) $(LINK_PIE) -s $(LINK_NEEDED) $^ $(if $(filter linux,$(SYSTEM)),-ldl) -o $@
 # The tool alone, static where the C library is musl.
-$(MODULE)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+$(MODULE)/attn-cli$(EXE): $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
-	$(call say,LD)$(LINK) -pie -s -Wl,--as-needed $(CMD_OBJECTS) $(BUILD)/libattn.a @$(WHEEL_LIBRARIES).libs -o $@
+	$(call say,LD)$(LINK) $(LINK_PIE) -s $(LINK_NEEDED) $(CMD_OBJECTS) $(BUILD)/libattn.a @$(WHEEL_LIBRARIES).libs $(LIBS_$(SYSTEM)) -o $@
 wheel: wasm ## build the Python wheel in build/release/wheel, or of a TARGET, and check it in an empty environment
 	@rm -rf $(BUILD)/wheel
 	@$(native) BUILD=$(BUILD) TARGET=$(TARGET) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
 	@.packaging/licences.py check $(BUILD)/wheel/*.whl
-	@$(if $(filter aarch64% %musl,$(TARGET)),:,tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3))
+	@$(if $(filter aarch64% %musl x86_64-windows% x86_64-macos%,$(TARGET)),:,tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3))
 
 wheel-any: wasm ## build the wheel for other systems, in build/wheel-any: the tool as WebAssembly, run by wasmtime
 	@rm -rf build/wheel-any
@@ -59,7 +67,8 @@ check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs 
 	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
 
 SOURCE_ARCHIVE := build/attn-cli-$(VERSION).tar.gz
-STATIC_ARCHIVE := build/attn-cli-$(VERSION)-linux-$(MACHINE).tar.gz
+MACHINE_NAME := $(if $(filter macos,$(SYSTEM)),$(MACHINE:aarch64=arm64),$(MACHINE))
+STATIC_ARCHIVE := build/attn-cli-$(VERSION)-$(SYSTEM)-$(MACHINE_NAME).$(if $(EXE),zip,tar.gz)
 
 dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
 	@mkdir -p build
@@ -68,12 +77,12 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits 
 static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz, or of a TARGET with musl
 ifeq ($(TARGET),)
 	@$(MAKE) MODE=static build/static/attn-cli
-	@.packaging/static.sh build/static/attn-cli build/static/libraries/licences $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
+	@.packaging/static.sh build/static/attn-cli build/static/libraries/licences $(WASM_MODULE) $(STATIC_ARCHIVE) Linux $(MACHINE)
 else
-	@$(MAKE) $(BUILD)/module/attn-cli
+	@$(MAKE) $(BUILD)/module/attn-cli$(EXE)
 	@$(native) $(MAKE) TARGET= BUILD=build/release build/release/attn-cli
-	@TOOL=build/release/attn-cli STRIP=: .packaging/static.sh $(BUILD)/module/attn-cli $(BUILD)/libraries/licences \
-	    $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
+	@TOOL=build/release/attn-cli STRIP=: .packaging/static.sh $(BUILD)/module/attn-cli$(EXE) $(BUILD)/libraries/licences \
+	    $(WASM_MODULE) $(STATIC_ARCHIVE) $(if $(filter linux,$(SYSTEM)),Linux,$(if $(EXE),Windows,macOS)) $(MACHINE_NAME)
 endif
 	@.packaging/licences.py check $(STATIC_ARCHIVE)
 	@ls -l $(STATIC_ARCHIVE)
@@ -116,8 +125,11 @@ check-sdist: sdist all ## build that without network, with and without libraries
 check-lock: ## let uv lock and install from a folder with all wheels that are in build
 	@.packaging/check_lock.sh $(or $(PYTHON),python3) $(wildcard build/*/wheel/*.whl) build/wheel-any/*.whl
 
-ALL_PACKAGES := dist sdist static wheel-any deb $(WHEEL_TARGETS:%=wheel@%) $(STATIC_TARGETS:%=static@%)
-made = $(wildcard build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
+# Windows and macOS: .ci/nightly runs or inspects these.
+OTHER_TARGETS := x86_64-windows-gnu aarch64-macos.11.0 x86_64-macos.11.0
+ALL_PACKAGES := dist sdist static wheel-any deb $(WHEEL_TARGETS:%=wheel@%) $(STATIC_TARGETS:%=static@%) \
+    $(foreach target,$(OTHER_TARGETS),wheel@$(target) static@$(target))
+made = $(wildcard build/attn-cli-$(VERSION)*.tar.gz build/attn-cli-$(VERSION)*.zip build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
 packages: ## make all packages, or PACKAGES='dist static wheel@TARGET', SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
 	@set -e; for package in $(or $(PACKAGES),$(ALL_PACKAGES)); do \
 	    case $$package in *@*) target=TARGET=$${package#*@} ;; *) target= ;; esac; $(MAKE) $${package%@*} $$target; done

@@ -2,7 +2,8 @@
 # zig.sh - makes a compiler for another C library or processor, of PyPI's ziglang.
 #
 #   zig.sh TARGET      writes build/zig/TARGET/cc and build/zig/ar, and prints nothing; TARGET as zig names it:
-#                      x86_64-linux-gnu.2.28, aarch64-linux-gnu.2.28, x86_64-linux-musl
+#                      x86_64-linux-gnu.2.28, aarch64-linux-gnu.2.28, x86_64-linux-musl, x86_64-windows-gnu,
+#                      aarch64-macos.11.0
 #
 # A program or library runs with that version of glibc and every later one. PYTHON, whose pip is used, and PIP_INDEX_URL
 # may be set.

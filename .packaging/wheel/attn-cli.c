@@ -17,16 +17,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
+
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#define LIBRARY "libattn.dylib"
+#else
+#include <sys/auxv.h>
+#define LIBRARY "libattn.so"
+#endif
 
 typedef int main_function(int argc, char **argv);
 typedef const char *version_function(void);
 
 static const char *const places[] = {
-    "../attn/libattn.so",
-    "../lib*/py*/*-packages/attn/libattn.so",
-    "../lib*/py*/attn/libattn.so",
+    "../attn/" LIBRARY,
+    "../lib*/py*/*-packages/attn/" LIBRARY,
+    "../lib*/py*/attn/" LIBRARY,
 };
 enum { N_PLACE = sizeof places / sizeof *places };
 
@@ -54,10 +61,17 @@ static main_function *command_in(const char *path, const char **problem)
 static int find_folder(char folder[PATH_MAX])
 {
     char *slash;
+#ifdef __APPLE__
+    char found[PATH_MAX];
+    uint32_t size = sizeof found;
 
+    if (_NSGetExecutablePath(found, &size) != 0 || !realpath(found, folder))
+        return 0;
+#else
     if (!realpath("/proc/self/exe", folder) &&
         !realpath((const char *)getauxval(AT_EXECFN), folder))
         return 0;
+#endif
     slash = strrchr(folder, '/');
     *slash = '\0';
     return 1;

@@ -1,8 +1,14 @@
-/* entry.c - makes the command a function of the libattn.so of a wheel, so that the wheel contains
+/* entry.c - makes the command a function of the libattn of a wheel, so that the wheel contains
  * the library once. attn-cli.c calls it. */
 
+#ifdef _WIN32
+#define EXPORTED __attribute__((dllexport))
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
 __attribute__((visibility("hidden"))) int main(int argc, char **argv);
-__attribute__((visibility("default"))) int attn_cli_main(int argc, char **argv);
+EXPORTED int attn_cli_main(int argc, char **argv);
 
 int attn_cli_main(int argc, char **argv)
 {

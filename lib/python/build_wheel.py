@@ -7,8 +7,8 @@ the standard library is used.
     lib/python/build_wheel.py FOLDER sdist   the source distribution
 
 All is built by `make` in the sources around this folder. TARGET, in the environment, is one of .packaging/zig.sh. PLATFORM is
-manylinux of the version of glibc that the symbols need, musllinux_1_2, or linux where other libraries are needed. The
-module of live pages is in the wheel where `make wasm` has made it, as `make wheel` does first.
+manylinux of the version of glibc that the symbols need, musllinux_1_2, or linux where other libraries are needed; of Windows
+and macOS it is that of TARGET. The module of live pages is in the wheel where `make wasm` has made it, as `make wheel` does first.
 
 pip finds it here (PEP 517), as pyproject.toml says. It links with the libraries of the system. Where these are missing, it
 compiles those that the source distribution has in the folder libraries. It downloads nothing.
@@ -31,6 +31,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = os.environ.get("TARGET", "")
+LIBRARY = "attn.dll" if "windows" in TARGET else "libattn.dylib" if "macos" in TARGET else "libattn.so"
+EXE = ".exe" if "windows" in TARGET else ""
 BUILD = os.environ.get("BUILD") or f"build/{TARGET or 'release'}"
 NAME, MODULE = "attn-cli", "attn"
 BUILT_IN = ("fable", "life-is-short")  # models that the library holds itself
@@ -52,8 +54,8 @@ Author: the attn-cli authors
 License-Expression: {expression}
 {files}
 Requires-Python: >=3.9
-Requires-Dist: numpy>=1.21; sys_platform == "linux"
-Requires-Dist: wasmtime>=20; sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
+Requires-Dist: numpy>=1.21; sys_platform == "linux" or sys_platform == "darwin" or platform_machine == "AMD64"
+Requires-Dist: wasmtime>=20; sys_platform != "darwin" and platform_machine != "AMD64" and (sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64"))
 Keywords: transformers,attention,interpretability,GGUF,safetensors
 Classifier: Development Status :: 4 - Beta
 Classifier: Environment :: Console
@@ -65,7 +67,7 @@ Classifier: Typing :: Typed
 {urls}Description-Content-Type: text/markdown
 
 {readme}"""
-SYSTEMS = {False: "POSIX :: Linux", True: "OS Independent"}
+SYSTEMS = {"attn.dll": "Microsoft :: Windows", "libattn.dylib": "MacOS", "libattn.so": "POSIX :: Linux"}
 GIVEN = ROOT / "PKG-INFO"  # a source distribution has it
 LIBRARIES = ROOT / "libraries"  # and the sources of these
 
@@ -108,6 +110,10 @@ def require():
 def platform(*programs):
     """The last part of the wheel's name: which systems PROGRAMS run on, those of the target, not of this machine."""
     machine = TARGET.partition("-")[0] or sysconfig.get_platform().rpartition("-")[2]
+    if "windows" in TARGET:
+        return {"x86_64": "win_amd64", "aarch64": "win_arm64"}[machine]
+    if "macos" in TARGET:
+        return "macosx_{}_{}_{}".format(*TARGET.split("macos.")[1].split("."), machine.replace("aarch64", "arm64"))
     if "musl" in TARGET:
         return f"musllinux_1_2_{machine}"
     dynamic = "".join(subprocess.run(["readelf", "-d", "-V", "-W", program], check=True, capture_output=True, text=True).stdout
@@ -129,7 +135,7 @@ class Wheel:
 
     def add(self, name, data):
         entry = zipfile.ZipInfo(name, self.date)
-        mode = 0o100755 if name.endswith(".so") or "/scripts/" in name else 0o100644
+        mode = 0o100755 if name.endswith((".so", ".dll", ".dylib")) or "/scripts/" in name else 0o100644
         entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, mode << 16, 3
         self.archive.writestr(entry, data, compresslevel=9)
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
@@ -174,7 +180,7 @@ def information(programs, is_any):
     files["licenses/licenses/NOTICE"] = (ROOT / ".packaging/NOTICE").read_bytes()
     listed = "".join(f"License-File: {name.removeprefix('licenses/')}\n" for name in sorted(files))
     files["METADATA"] = METADATA.format(name=NAME, version=version()[0], expression=licences.expression(names), urls=urls(),
-                                        files=listed.rstrip(), system=SYSTEMS[is_any],
+                                        files=listed.rstrip(), system="OS Independent" if is_any else SYSTEMS[LIBRARY],
                                         readme=description()).encode()
     return files
 
@@ -234,9 +240,9 @@ def build(folder, libraries):
     """A wheel linked with LIBRARIES: pinned, for other machines, or system."""
     module_folder = ROOT / BUILD / ("module" if libraries == "pinned" else "module-system")
     make("module", f"WHEEL={libraries}", *([f"TARGET={TARGET}"] if TARGET else [f"BUILD={BUILD}"]))
-    library, command = module_folder / "attn/libattn.so", module_folder / "bin/attn-cli"
+    library, command = module_folder / "attn" / LIBRARY, module_folder / f"bin/attn-cli{EXE}"
     files = module()
-    files[f"{MODULE}/libattn.so"], files["DATA/scripts/attn-cli"] = library.read_bytes(), command.read_bytes()
+    files[f"{MODULE}/{LIBRARY}"], files[f"DATA/scripts/attn-cli{EXE}"] = library.read_bytes(), command.read_bytes()
     shared(files)
     files.update(pages(None if TARGET else command))
     held = [library] + [LIVE_MODULE] * LIVE_MODULE.exists()

@@ -1,4 +1,4 @@
-"""libattn.so: found, loaded, and called so that failures are exceptions and Ctrl-C is heard."""
+"""libattn.so, attn.dll on Windows: found, loaded, and called so that failures are exceptions and Ctrl-C is heard."""
 from __future__ import annotations
 
 import difflib
@@ -15,15 +15,16 @@ from . import binding as c
 from .errors import Note, NoteWarning, error_of, said
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_SONAME = f"libattn.so.{c.ATTN_ABI}"
+_NAME = {"win32": "attn.dll", "darwin": "libattn.dylib"}.get(sys.platform, "libattn.so")
+_SONAME = f"{_NAME}.{c.ATTN_ABI}" if _NAME == "libattn.so" else _NAME
 
 
 def _places():
     """Where the library may be: as LIBATTN says, in the wheel, beside the sources, in the system."""
     if os.environ.get("LIBATTN"):
         return [os.environ["LIBATTN"]]
-    near = [os.path.join(_HERE, "libattn.so"),
-            os.path.join(_HERE, "..", "..", "..", "build", "release", "libattn.so")]
+    near = [os.path.join(_HERE, _NAME),
+            os.path.join(_HERE, "..", "..", "..", "build", "release", _NAME)]
     return [path for path in near if os.path.exists(path)] or [_SONAME]
 
 
@@ -131,7 +132,8 @@ def _after_fork():
     _worker, _lock = None, threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 

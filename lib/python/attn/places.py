@@ -33,7 +33,8 @@ def _shared() -> list[str]:
     was given a folder (--target). Without a wheel: below Python's prefix."""
     here = os.path.dirname(os.path.abspath(__file__))
     is_wheel = os.path.dirname(os.path.abspath(path)) == here
-    places = [os.path.join(here, "..", "..", "..", ".."), os.path.join(here, "..")] if is_wheel else []
+    up = ["..", "..", ".."] + [".."] * (sys.platform != "win32")  # there it is Lib/site-packages
+    places = [os.path.join(here, *up), os.path.join(here, "..")] if is_wheel else []
     return [os.path.join(place, "share", "attn-cli") for place in [*places, sys.prefix]]
 
 
@@ -46,7 +47,7 @@ def live_module() -> str:
 def _folders() -> list[str]:
     """ATTN_CLI_MODEL_PATH, the models of an installation, and those of the sources, where the library lies in a build
     folder: only there is a file that says where they are."""
-    named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(":") if folder]
+    named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(os.pathsep) if folder]
     library = os.path.dirname(os.path.abspath(path)) if os.sep in path else "/usr/lib"
     near = [os.path.join(library, "..", "share", "attn-cli", "models")]
     near += [os.path.join(folder, "models") for folder in _shared()]
