@@ -180,6 +180,17 @@ missing() {
     targets) # what runs programs for other systems; has the loader of musl
         has_program qemu-aarch64 || echo qemu-user
         [ -e /lib/ld-musl-x86_64.so.1 ] || echo musl
+        missing pip
+        ;;
+    windows) # what runs programs for Windows
+        has_program wine64 || has_program wine || echo wine64
+        missing pip
+        ;;
+    macos) # what looks into programs for macOS
+        has_program llvm-objdump || echo llvm
+        missing pip
+        ;;
+    pip) # what gets zig
         "${PYTHON:-python3}" -m pip --version >/dev/null 2>&1 || echo python3-pip
         "${PYTHON:-python3}" -c 'import ensurepip' 2>/dev/null || echo python3-venv
         ;;
