@@ -1,6 +1,6 @@
 /*
- * interrupt_windows.c - see interrupt.h. Windows calls a handler on a thread of its own. A mapped file
- * cannot get shorter there.
+ * interrupt_windows.c - see interrupt.h. Windows calls a handler on a thread of its own. A mapped
+ * file cannot get shorter there.
  */
 #include "cmd/line/interrupt.h"
 

@@ -22,8 +22,8 @@ enum { RED_ZONE = 0 };
 #endif
 
 /* Tests that make an allocation fail define another one. */
-bool attn_test_allocation_fails(void);
-__attribute__((weak)) bool attn_test_allocation_fails(void)
+bool attn_test_allocation_fails(void) __attribute__((weak));
+bool attn_test_allocation_fails(void)
 {
     return false;
 }

@@ -1,4 +1,5 @@
-/* os_posix.c - see os.h and system.h: the part of Linux, macOS and WebAssembly, whose C libraries have POSIX. */
+/* os_posix.c - see os.h and system.h: the part of Linux, macOS and WebAssembly, whose C libraries
+ * have POSIX. */
 #include "base/system.h"
 
 #include "base/os.h"
@@ -261,8 +262,8 @@ bool attn_os_strtod(const char *text, double *number)
     return true;
 }
 
-/* posix_memalign, because aligned_alloc requires a multiple of the alignment, and such padding would
- * hide overruns from AddressSanitizer. */
+/* posix_memalign, because aligned_alloc requires a multiple of the alignment, and such padding
+ * would hide overruns from AddressSanitizer. */
 void *attn_system_alloc(size_t size, size_t alignment)
 {
     void *block = NULL;
