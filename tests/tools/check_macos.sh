@@ -21,7 +21,7 @@ for file in "$module/attn-cli" "$module/bin/attn-cli" "$module/attn/libattn.dyli
     [ "$machine" != ARM64 ] || grep -q LC_CODE_SIGNATURE <<<"$text" || fail "'$file' has no signature, which ARM needs"
     printf 'check-macos: %s: %s, %s bytes\n' "$file" "$machine" "$(stat -c %s "$file")"
 done
-exported=$(llvm-objdump --macho --exports-trie "$module/attn/libattn.dylib" | sed -nE 's/^0x[0-9A-Fa-f]+ +_//p' | LC_ALL=C sort)
+exported=$(llvm-objdump --macho --exports-trie "$module/attn/libattn.dylib" | sed -nE 's/^0x[0-9A-Fa-f]+ +_(attn_)/\1/p' | LC_ALL=C sort)
 expected=$({ awk '{ print $2 }' tests/install/symbols && echo attn_cli_main; } | LC_ALL=C sort)
 [ "$exported" = "$expected" ] || fail "libattn.dylib exports others than tests/install/symbols: $(diff <(echo "$expected") <(echo "$exported") | head -5)"
 exit $status
