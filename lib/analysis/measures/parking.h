@@ -16,8 +16,8 @@
 #ifndef ATTN_MEASURES_PARKING_H
 #define ATTN_MEASURES_PARKING_H
 
+#include "measures/held.h"
 #include "measures/parks.h"
-#include "trace/held.h"
 
 enum { ATTN_PARKING_HELD = 16 << 20 };
 

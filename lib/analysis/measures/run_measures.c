@@ -5,9 +5,9 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "measures/head_mix.h"
+#include "measures/held.h"
 #include "run/watcher.h"
 #include "tensors/format_internal.h"
-#include "trace/held.h"
 #include "trace/trace_internal.h"
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)

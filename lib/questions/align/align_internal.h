@@ -4,7 +4,7 @@
 #define ATTN_ALIGN_ALIGN_INTERNAL_H
 
 #include "align/align.h"
-#include "input/text_words.h"
+#include "align/text_words.h"
 #include "machine/frame.h"
 #include "measures/links.h"
 

@@ -2,11 +2,11 @@
 #include "align/align_extra.h"
 
 #include "align/align_internal.h"
+#include "align/text_words.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "input/text_words.h"
 #include "machine/questions_internal.h"
 #include "machine/rows.h"
 #include "model/config_internal.h"

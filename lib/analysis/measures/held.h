@@ -9,8 +9,8 @@
  *         status = attn_held_play(held, &to, &err);
  *     attn_held_free(held);
  */
-#ifndef ATTN_TRACE_HELD_H
-#define ATTN_TRACE_HELD_H
+#ifndef ATTN_MEASURES_HELD_H
+#define ATTN_MEASURES_HELD_H
 
 #include "trace/trace.h"
 

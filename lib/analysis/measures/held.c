@@ -1,5 +1,5 @@
 /* held.c - see held.h. */
-#include "trace/held.h"
+#include "measures/held.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

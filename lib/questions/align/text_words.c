@@ -1,5 +1,5 @@
 /* text_words.c - see text_words.h. */
-#include "input/text_words.h"
+#include "align/text_words.h"
 
 #include "base/fixed_text.h"
 #include "base/memory.h"
