@@ -37,11 +37,12 @@ $(shell .packaging/zig.sh $(TARGET) >&2)
 endif
 WASM_MODULE := build/wasm/attn.wasm
 # The system that is built for.
-SYSTEM := $(or $(filter wasm,$(MODE)),$(filter macos windows,$(subst -, ,$(subst ., ,$(TARGET)))),linux)
+SYSTEM := $(or $(filter wasm,$(MODE)),$(filter macos windows,$(subst -, ,$(subst ., ,$(TARGET)))),\
+    $(if $(TARGET),,$(if $(filter Darwin,$(shell uname -s)),macos)),linux)
 EXE := $(if $(filter windows,$(SYSTEM)),.exe)
 # The processor that is compiled for. libxsmm makes code for x86-64 alone. A source distribution, which has the sources of
 # other libraries in the folder libraries, is built without it where it is not there.
-MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
+MACHINE := $(patsubst arm64,aarch64,$(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m)))))
 ifeq ($(origin XSMM),undefined)
 XSMM := $(if $(filter x86_64,$(MACHINE)),$(if $(wildcard libraries),$(if $(shell XSMM=yes tests/tools/dependencies.sh missing xsmm),no,yes),yes),no)
 endif
