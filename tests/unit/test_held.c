@@ -1,7 +1,7 @@
 /* test_held.c - the store of events that are played again. */
+#include "measures/held.h"
 #include "tests/support/suite.h"
 #include "tool.h"
-#include "measures/held.h"
 
 #include <stdlib.h>
 #include <string.h>
