@@ -55,7 +55,7 @@
 #include "tensors/labels_json.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/token_text.h"
-#include "tokenizer/token_table.h"
+#include "inspect/token_table.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"

@@ -6,8 +6,8 @@
  *     attn_token_table(tokenizer, &encoding, &tokens, &err);
  *     attn_table_write(tokens, ATTN_TABLE_TABBED, -1, sink, &err);
  */
-#ifndef ATTN_TOKENIZER_TOKEN_TABLE_H
-#define ATTN_TOKENIZER_TOKEN_TABLE_H
+#ifndef ATTN_INSPECT_TOKEN_TABLE_H
+#define ATTN_INSPECT_TOKEN_TABLE_H
 
 #include "tables/table.h"
 #include "tokenizer/tokenizer.h"

@@ -1,5 +1,5 @@
 /* token_table.c - see token_table.h. */
-#include "tokenizer/token_table.h"
+#include "inspect/token_table.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
