@@ -257,12 +257,12 @@ enum attn_status prompt_read_messages(struct text *text, const char **messages,
 
     if (!*messages || strcmp(*messages, "-") != 0)
         return ATTN_OK;
-    ATTN_TRY(read_all(STDIN_FILENO, "standard input", text, err));
+    ATTN_TRY(read_all(ATTN_OS_INPUT, "standard input", text, err));
     while (text->size > 0 && isspace((unsigned char)*text->data))
         text->data++, text->size--;
     if (text->size == 0 || *text->data != '[' || memchr(text->data, '\0', text->size))
         return problem(err, ATTN_STAGE_INPUT, NULL,
-                       "'standard input' of `messages` is no JSON list, expected one");
+                       "standard input of `messages` is no JSON list, expected one");
     terminated = strndup(text->data, text->size);
     free(text->owned);
     text->owned = terminated;
