@@ -67,6 +67,8 @@ value_of() { # COMMAND NAME ARGUMENT
     *.config) value=$in/config.json ;;
     *.cluster) value=number ;;
     *.decode) value='5 6' ;;
+    *.chat-set) value=polite=true ;;
+    *.tools) value=$in/config.json ;;
     *.messages) value='[{"role":"user","content":"The keys"}]' ;;
     *.draw) value=embed=randn@7 ;;
     *.drop) value=e ;;
@@ -137,7 +139,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.source | *.corrupted-source) value='The cat' ;;
     *.max-input) value=1 ;;
     *.baseline-keep) value=0 ;;
-    *.steer) value=resid_pre:2@-1=$in/vector.npy ;;
+    *.steer | *.project) value=resid_pre:2@-1=$in/vector.npy ;;
     *.story) value=$in/texts.txt ;;
     *.texts) value=$in/texts.jsonl ;;
     *.types) value=0,0,1,1,1 ;;
