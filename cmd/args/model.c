@@ -29,7 +29,8 @@ static const struct attn_param model_rows[] = {
                "{\"n_head\": 12}"),
     ATTN_PARAM(TEXT, "vocab", "FILE", struct model_args, vocab,
                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
-               "the name ends so; the letters of nanoGPT's meta.pkl, and llama2.c's tokenizer.bin"),
+               "the name ends so; nanoGPT's meta.pkl, nanochat's tokenizer.pkl, llama2.c's "
+               "tokenizer.bin"),
 };
 
 const struct attn_param_list model_options = ATTN_PARAM_LIST("Model", model_rows);

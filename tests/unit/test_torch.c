@@ -96,6 +96,7 @@ static const struct run_row {
     {TRAINED("llmc_bf16", "model.bin"), 2},
     {TRAINED("nanochat_first", ""), 2},
     {TRAINED("nanochat_first", "model_000010.pt"), 2},
+    {TRAINED("nanochat_text", ""), 1},
     {TRAINED("nanochat_hf", ""), 2},
     {TRAINED("nanochat_lambdas", ""), 3},
     {TRAINED("nanochat_values32", ""), 2},

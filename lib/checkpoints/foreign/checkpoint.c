@@ -372,5 +372,5 @@ const struct attn_opener attn_opener_checkpoint = {
     .takes_config = true,
     .is_model = is_model,
     .read = read_parts,
-    .vocabulary_hint = "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "
-                       "with its merges.txt beside it; `ids` needs none"};
+    .vocabulary_hint = "`vocab` meta.pkl, nanochat's tokenizer.pkl, or llama2.c's tokenizer.bin, "
+                       "or GPT-2's vocab.json with its merges.txt beside it; `ids` needs none"};

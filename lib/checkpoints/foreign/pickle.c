@@ -494,7 +494,8 @@ static enum attn_status run_simple(struct attn_pickle *pickle, unsigned char opc
         ATTN_TRY(pop(pickle, &second));
         ATTN_TRY(pop(pickle, &first));
         if (attn_pickle_type(pickle, first) == ATTN_PICKLE_OPAQUE &&
-            attn_pickle_type(pickle, second) == ATTN_PICKLE_DICT)
+            (attn_pickle_type(pickle, second) == ATTN_PICKLE_DICT ||
+             attn_pickle_type(pickle, second) == ATTN_PICKLE_TEXT))
             pickle->values[first / 2].b = second;
         return push(pickle, first);
     default:
@@ -699,6 +700,12 @@ bool attn_pickle_next(const struct attn_pickle *pickle, uint32_t *cell, attn_pic
     return true;
 }
 
+attn_pickle_value attn_pickle_state(const struct attn_pickle *pickle, attn_pickle_value value)
+{
+    return attn_pickle_type(pickle, value) == ATTN_PICKLE_OPAQUE ? value_of(pickle, value)->b
+                                                                 : ATTN_PICKLE_NONE;
+}
+
 attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle_value value,
                                    const char *key)
 {
@@ -706,7 +713,7 @@ attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle
     attn_pickle_value name, item;
 
     if (attn_pickle_type(pickle, value) == ATTN_PICKLE_OPAQUE)
-        value = value_of(pickle, value)->b;
+        value = attn_pickle_state(pickle, value);
     cell = attn_pickle_first(pickle, value);
     if (attn_pickle_type(pickle, value) == ATTN_PICKLE_DICT)
         while (attn_pickle_next(pickle, &cell, &name) && attn_pickle_next(pickle, &cell, &item))

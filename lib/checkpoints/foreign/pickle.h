@@ -39,7 +39,7 @@ enum attn_pickle_type {
     ATTN_PICKLE_NAME,    /* module.name */
     ATTN_PICKLE_STORAGE, /* the bytes of tensors, by their key */
     ATTN_PICKLE_TENSOR,
-    /* the result of a call that is not made; it may have a dictionary as its state */
+    /* the result of a call that is not made; it may have a dictionary or a text as its state */
     ATTN_PICKLE_OPAQUE,
 };
 
@@ -76,6 +76,9 @@ bool attn_pickle_next(const struct attn_pickle *pickle, uint32_t *cell, attn_pic
  * ATTN_PICKLE_NONE if it is absent, or VALUE is no dictionary. */
 attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle_value value,
                                    const char *key);
+
+/* Returns the state of an opaque value; ATTN_PICKLE_NONE for others. */
+attn_pickle_value attn_pickle_state(const struct attn_pickle *pickle, attn_pickle_value value);
 
 /* A storage: its key, type of elements and their number. */
 struct attn_pickle_storage {

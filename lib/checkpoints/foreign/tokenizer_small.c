@@ -1,21 +1,26 @@
 /*
  * tokenizer_small.c - the vocabularies of small training programs: the letters in nanoGPT's
- * meta.pkl, and llama2.c's tokenizer.bin. Each becomes the file of a usual tokenizer: vocab.json,
- * or a tokenizer.model of SentencePiece.
+ * meta.pkl, nanochat's tokenizer.pkl, and llama2.c's tokenizer.bin. Each becomes the file of a
+ * usual tokenizer: vocab.json, tokenizer.json, or a tokenizer.model of SentencePiece.
  *
- * meta.pkl: a pickle of {"stoi": {letter: id}, ...}. tokenizer.bin: the length of the longest
+ * meta.pkl: a pickle of {"stoi": {letter: id}, ...}; under each name a pickle may be that, or
+ * nanochat's (tokenizer_ranks.h). tokenizer.bin: the length of the longest
  * token, int32; then for each token a score, float32, its length, int32, and its bytes. Tokens 0 to
  * 2 are unknown, begin and end. Those written <0x0A> are bytes. Spaces stand for U+2581.
  */
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/checkpoint.h"
 #include "foreign/pickle.h"
+#include "foreign/tokenizer_ranks.h"
 #include "formats/json.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- meta.pkl --------------------------------------------------------------------------------- */
 
@@ -48,14 +53,16 @@ static enum attn_status write_letters(const struct attn_pickle *pickle, const ch
     return attn_buffer_check(vocab, err);
 }
 
-static enum attn_status convert_pickle(const struct attn_file *file, struct attn_buffer *vocab,
-                                       struct attn_error *err)
+static enum attn_status convert_pickle(const struct attn_file *file, struct attn_buffer *made,
+                                       const char **becomes, struct attn_error *err)
 {
     struct attn_pickle *pickle;
     enum attn_status status;
 
     ATTN_TRY(attn_pickle_read(file, 0, file->size, &pickle, err));
-    status = write_letters(pickle, file->path, vocab, err);
+    *becomes = attn_ranks_is_pickle(pickle) ? "tokenizer.json" : "vocab.json";
+    status = attn_ranks_is_pickle(pickle) ? attn_ranks_write(pickle, file->path, made, err)
+                                          : write_letters(pickle, file->path, made, err);
     attn_pickle_free(pickle);
     return status;
 }
@@ -107,7 +114,7 @@ static void append_piece(struct attn_buffer *model, struct attn_buffer *piece, s
 }
 
 static enum attn_status convert_scores(const struct attn_file *file, struct attn_buffer *model,
-                                       struct attn_error *err)
+                                       const char **becomes, struct attn_error *err)
 {
     /* 2: {3: BPE, 35: byte_fallback}; 3: {3: add_dummy_prefix, 4: remove_extra_whitespaces = 0} */
     char settings[] = "\x12\x05\x18\x02\x98\x02\x00\x1a\x04\x18\x01\x20";
@@ -115,6 +122,7 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
     size_t at = sizeof(int32_t), n = 0;
     bool is_whole = file->size > at;
 
+    *becomes = "tokenizer.model";
     while (is_whole && at < file->size) {
         float score;
         int32_t size;
@@ -143,49 +151,80 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
 
 /* --- Both ------------------------------------------------------------------------------------- */
 
-/* The files that are read here, and those that they become. */
-static const struct {
-    const char *part, *becomes;
+/* The files that are read here. Those of nanochat are looked for beside its model_NNNNNN.pt,
+ * the last where nanochat has it; the others in a folder that the caller names. */
+static const struct form {
+    const char *part;
     enum attn_status (*convert)(const struct attn_file *file, struct attn_buffer *made,
-                                struct attn_error *err);
-} forms[] = {{"meta.pkl", "vocab.json", convert_pickle},
-             {"tokenizer.bin", "tokenizer.model", convert_scores}};
+                                const char **becomes, struct attn_error *err);
+    bool is_of_nanochat;
+} forms[] = {{"meta.pkl", convert_pickle, false},
+             {"tokenizer.bin", convert_scores, false},
+             {"tokenizer.pkl", convert_pickle, true},
+             {"../../tokenizer/tokenizer.pkl", convert_pickle, true}};
+
+/* Whether FORM lies beside the checkpoint of SOURCE; of nanochat's, PATH is where. */
+static bool is_beside(const struct attn_source *source, const struct form *form,
+                      char path[ATTN_PATH_SIZE])
+{
+    const char *checkpoint = attn_source_override(source, ATTN_CHECKPOINT_PART);
+    const char *slash = checkpoint ? strrchr(checkpoint, '/') : NULL;
+    const char *name = slash ? slash + 1 : checkpoint;
+    struct stat info;
+
+    if (!form->is_of_nanochat)
+        return attn_source_has_part(source, form->part);
+    return name && strncmp(name, "model_", strlen("model_")) == 0 &&
+           snprintf(path, ATTN_PATH_SIZE, "%.*s%s", (int)(name - checkpoint), checkpoint,
+                    form->part) < ATTN_PATH_SIZE &&
+           stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
 
 /* Returns the form that the caller named; else that which lies beside a checkpoint, unless another
- * vocabulary is named; else -1. */
-static int find_form(const struct attn_source *source)
+ * vocabulary is named; else NULL. PATH is empty, or that of a file of nanochat. */
+static const struct form *find_form(const struct attn_source *source, char path[ATTN_PATH_SIZE])
 {
     static const char *const others[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
-    const int n = sizeof forms / sizeof *forms;
-    bool is_beside = attn_opener_checkpoint.is_model(source);
+    const struct form *end = forms + sizeof forms / sizeof *forms;
+    bool may_be_beside = attn_opener_checkpoint.is_model(source);
 
-    for (int i = 0; i < n; i++)
-        if (attn_source_override(source, forms[i].part))
-            return i;
+    *path = '\0';
+    for (const struct form *form = forms; form < end; form++)
+        if (attn_source_override(source, form->part))
+            return form;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        is_beside = is_beside && !attn_source_override(source, others[i]);
-    for (int i = 0; i < n && is_beside; i++)
-        if (attn_source_has_part(source, forms[i].part))
-            return i;
-    return -1;
+        may_be_beside = may_be_beside && !attn_source_override(source, others[i]);
+    for (const struct form *form = forms; form < end && may_be_beside; form++)
+        if (is_beside(source, form, path))
+            return form;
+    return NULL;
 }
 
 static bool is_vocabulary(const struct attn_source *source)
 {
-    return find_form(source) >= 0;
+    char path[ATTN_PATH_SIZE];
+
+    return find_form(source, path) != NULL;
 }
 
 static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
                                    struct attn_opened *opened, struct attn_error *err)
 {
     static const char config[] = "{\"model_type\":\"attn\",\"tokenizer\":{\"type\":\"char\"}}";
-    const int i = find_form(source);
+    char path[ATTN_PATH_SIZE];
+    const struct form *form = find_form(source, path);
+    const struct attn_override found = {form->part, path};
+    const struct attn_source beside = {.overrides = &found, .n_override = 1};
+    const char *becomes = "";
+    bool is_letters;
 
     (void)load;
-    ATTN_TRY(attn_file_read_part(source, forms[i].part, &opened->file, err));
-    ATTN_TRY(forms[i].convert(&opened->file, &opened->vocab, err));
-    attn_opened_add(opened, forms[i].becomes, opened->vocab.data, opened->vocab.size);
-    attn_opened_add(opened, "config.json", i == 0 ? config : "{}", i == 0 ? strlen(config) : 2);
+    ATTN_TRY(attn_file_read_part(*path ? &beside : source, form->part, &opened->file, err));
+    ATTN_TRY(form->convert(&opened->file, &opened->vocab, &becomes, err));
+    attn_opened_add(opened, becomes, opened->vocab.data, opened->vocab.size);
+    is_letters = strcmp(becomes, "vocab.json") == 0;
+    attn_opened_add(opened, "config.json", is_letters ? config : "{}",
+                    is_letters ? strlen(config) : 2);
     opened->parts.name = opened->file.path;
     return ATTN_OK;
 }

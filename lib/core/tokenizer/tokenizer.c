@@ -317,6 +317,8 @@ static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
                                 opener->no_vocabulary);
     if (status == ATTN_OK)
         status = read_files(tokenizer, &opened.parts, err);
+    if (status == ATTN_OK) /* nothing may be read from the blobs of OPENED later */
+        status = read_rest(tokenizer, NULL, err);
     attn_opened_release(&opened);
     tokenizer->is_foreign_file = true;
     return status;

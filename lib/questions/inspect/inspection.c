@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "base/version.h"
 #include "foreign/adapter.h"
+#include "formats/opener.h"
 #include "inspect/inspection_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
@@ -552,6 +553,26 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
 
 static const struct attn_column files_columns[] = {{TEXT("name")}, {BYTES("bytes")}};
 
+/* Appends the file of another program that has the vocabulary, if there is one. */
+static enum attn_status find_foreign(struct filling *to)
+{
+    const struct attn_source *source = to->given.tokenizer ? to->given.source : NULL;
+    enum attn_status status = ATTN_OK;
+
+    for (const struct attn_opener *const *row = attn_openers; source && *row; row++) {
+        struct attn_opened opened = {.note = NULL};
+
+        if (!(*row)->is_vocabulary || !(*row)->is_vocabulary(source))
+            continue;
+        status = (*row)->read(source, ATTN_MAP, &opened, to->err);
+        if (status == ATTN_OK)
+            status = append(to, attn_cell_string(opened.file.path), count_cell(opened.file.size));
+        attn_opened_release(&opened);
+        break;
+    }
+    return status;
+}
+
 static enum attn_status find_files(struct filling *to)
 {
     static const char *const parts[] = {"config.json",
@@ -576,6 +597,7 @@ static enum attn_status find_files(struct filling *to)
     for (size_t i = 0; source && i < N(parts); i++)
         if (find_part(source, parts[i], &size))
             ATTN_TRY(append(to, attn_cell_string(parts[i]), count_cell(size)));
+    ATTN_TRY(find_foreign(to));
     for (size_t i = 0; model && attn_model_adapter(model) && i < 2; i++)
         if (source && find_part(source, of_adapter[i], &size))
             ATTN_TRY(append(to, attn_cell_string(of_adapter[i]), count_cell(size)));

@@ -1,0 +1,15 @@
+/* tokenizer_ranks.h - the tokenizer in a pickle of tiktoken's Encoding, as nanochat saves it. */
+#ifndef ATTN_FOREIGN_TOKENIZER_RANKS_H
+#define ATTN_FOREIGN_TOKENIZER_RANKS_H
+
+#include "base/buffer.h"
+#include "foreign/pickle.h"
+
+/* Whether PICKLE is an object, as Encoding is, or has its keys. */
+bool attn_ranks_is_pickle(const struct attn_pickle *pickle);
+
+/* Writes the tokenizer of PICKLE, whose file is PATH, to JSON in the form of tokenizer.json. */
+enum attn_status attn_ranks_write(const struct attn_pickle *pickle, const char *path,
+                                  struct attn_buffer *json, struct attn_error *err);
+
+#endif
