@@ -18,7 +18,7 @@
 /* The first values, which every pickle has. */
 enum { NONE, TRUE_VALUE, FALSE_VALUE, OTHER, EMPTY_TUPLE, N_SHARED };
 
-enum { FREE_MEMORY = 1 << 20, MAX_VALUES = 1 << 30 };
+enum { FREE_MEMORY = 1 << 26, MAX_VALUES = 1 << 30 };
 
 static const attn_pickle_value mark = UINT32_MAX - 1; /* in the stack; in the memo: no value */
 

@@ -9,7 +9,7 @@
  *     attn_pickle_free(pickle);
  *
  * A value is a number below 2^32 that its pickle explains. Values may contain themselves, so
- * nothing here is recursive. Memory is at most twice the size of the file, and 1 MiB.
+ * nothing here is recursive. Memory is at most twice the size of the file, and 64 MiB.
  */
 #ifndef ATTN_FOREIGN_PICKLE_H
 #define ATTN_FOREIGN_PICKLE_H
