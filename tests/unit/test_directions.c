@@ -236,6 +236,7 @@ START_TEST(a_program_gives_directions_as_numbers)
     ck_assert_int_eq(attn_run_prepare(host, &request, &prepared, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message,
                      "project: 'values' has direction.3, and the model has layers 0 to 2");
+    attn_edit_texts_release(&none);
     attn_host_free(host);
 }
 END_TEST

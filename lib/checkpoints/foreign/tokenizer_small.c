@@ -10,6 +10,7 @@
  */
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/checkpoint.h"
@@ -20,7 +21,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- meta.pkl --------------------------------------------------------------------------------- */
 
@@ -168,16 +168,15 @@ static bool is_beside(const struct attn_source *source, const struct form *form,
                       char path[ATTN_PATH_SIZE])
 {
     const char *checkpoint = attn_source_override(source, ATTN_CHECKPOINT_PART);
-    const char *slash = checkpoint ? strrchr(checkpoint, '/') : NULL;
+    const char *slash = checkpoint ? attn_os_last_slash(checkpoint) : NULL;
     const char *name = slash ? slash + 1 : checkpoint;
-    struct stat info;
 
     if (!form->is_of_nanochat)
         return attn_source_has_part(source, form->part);
     return name && strncmp(name, "model_", strlen("model_")) == 0 &&
            snprintf(path, ATTN_PATH_SIZE, "%.*s%s", (int)(name - checkpoint), checkpoint,
                     form->part) < ATTN_PATH_SIZE &&
-           stat(path, &info) == 0 && S_ISREG(info.st_mode);
+           attn_os_kind(path) == ATTN_OS_FILE;
 }
 
 /* Returns the form that the caller named; else that which lies beside a checkpoint, unless another

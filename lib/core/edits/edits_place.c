@@ -274,13 +274,13 @@ static enum attn_status flag_layers(const struct attn_intervention *given, size_
 static enum attn_status choose_vector(const struct attn_intervention *given,
                                       struct attn_intervention *one, struct attn_error *err)
 {
-    const size_t width = given->values.shape[given->values.rank - 1];
-    size_t i = 0;
+    size_t width, i = 0;
 
-    while (i < given->n_vector && given->vector_layers[i] != one->at.layer)
-        i++;
     if (given->n_vector == 0)
         return ATTN_OK;
+    width = given->values.shape[given->values.rank - 1];
+    while (i < given->n_vector && given->vector_layers[i] != one->at.layer)
+        i++;
     if (i == given->n_vector)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' has no direction.%d",
