@@ -56,13 +56,12 @@ struct attn_tile {
     const float *fours; /* [16] the values of codes of four bits, if run > 0 */
 };
 
-/* Room for the largest tile. */
-struct attn_tile_room {
-    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_PANEL];
-    float scale[ATTN_MOST_SCALES][ATTN_PANEL], offset[ATTN_MOST_SCALES][ATTN_PANEL];
-};
-
 enum { ATTN_WORD_ROW = ATTN_PANEL * sizeof(float) }; /* bytes of a row of words */
+
+/* Room for the units of the largest tile. */
+struct attn_tile_room {
+    _Alignas(64) char units[(ATTN_MOST_CODES / 4 + 2 * ATTN_MOST_SCALES) * ATTN_WORD_ROW];
+};
 
 /* Returns the bytes of N numbers of a row of scales or offsets. */
 static inline size_t attn_tile_bytes(const struct attn_tile *tile, size_t n)
@@ -73,10 +72,10 @@ static inline size_t attn_tile_bytes(const struct attn_tile *tile, size_t n)
 /* Returns a tile of DTYPE without its numbers. */
 struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype);
 
-/* Splits the first N values of 16 COLUMNS of blocks of DTYPE into columns FIRST to FIRST+15 of
- * TILE.
- */
 enum { ATTN_TILE = 16 };
+
+/* Splits the first N values of 16 COLUMNS of blocks of DTYPE into columns FIRST to FIRST+15 of
+ * TILE. */
 void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
                                          size_t n, const struct attn_tile *tile, size_t first);
 

@@ -241,7 +241,7 @@ static struct attn_tile read_tile(struct block_piece *piece, size_t m, struct at
 {
     struct attn_tile tile = piece->tile;
 
-    tile.units = piece->tiles ? piece->tiles : (char *)room;
+    tile.units = piece->tiles ? piece->tiles : room->units;
     if (!piece->tiles)
         split_piece(piece, m, &tile);
     return tile;
