@@ -21,16 +21,6 @@ void *memmem(const void *bytes, size_t size, const void *part, size_t n)
     return NULL;
 }
 
-void *memrchr(const void *bytes, int byte, size_t size)
-{
-    const unsigned char *at = bytes;
-
-    while (size > 0)
-        if (at[--size] == (unsigned char)byte)
-            return (void *)(uintptr_t)(at + size);
-    return NULL;
-}
-
 char *strcasestr(const char *text, const char *part)
 {
     for (; *text; text++)

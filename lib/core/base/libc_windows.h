@@ -18,7 +18,6 @@ FILE *attn_windows_fopen(const char *path, const char *mode);
 struct tm *attn_windows_gmtime_r(const time_t *time, struct tm *parts);
 
 void *memmem(const void *bytes, size_t size, const void *part, size_t n);
-void *memrchr(const void *bytes, int byte, size_t size);
 char *realpath(const char *path, char *resolved);
 char *strcasestr(const char *text, const char *part);
 char *strndup(const char *text, size_t size);

@@ -137,15 +137,3 @@ const char *attn_os_error_text(int error)
 {
     return strerror(error); /* always English: the C library has no other texts */
 }
-
-/* --- Functions that macOS lacks -------------------------------------------------------------- */
-
-void *memrchr(const void *bytes, int byte, size_t size)
-{
-    const unsigned char *at = bytes;
-
-    while (size > 0)
-        if (at[--size] == (unsigned char)byte)
-            return (void *)(uintptr_t)(at + size);
-    return NULL;
-}

@@ -44,9 +44,9 @@ static enum attn_status refuse(const char *own, const char *shared, struct attn_
  * "/usr/bin" the length of "/usr". */
 static size_t size_above(const char *path, size_t size)
 {
-    const char *slash = memrchr(path, '/', size);
-
-    return slash ? (size_t)(slash - path) : 0;
+    while (size > 0 && !attn_os_is_slash(path[size - 1]))
+        size--;
+    return size > 0 ? size - 1 : 0;
 }
 
 /* A build folder is recognized by a file that is never installed. */
