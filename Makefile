@@ -135,9 +135,9 @@ OWN_SYSTEM := $(SYSTEM) $(if $(filter linux macos,$(SYSTEM)),posix)
 OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/core/base/os_posix.c),$(foreach system, \
     $(filter-out $(OWN_SYSTEM),linux macos posix windows wasm),$(wildcard lib/*/*/*_$(system).c cmd/*/*_$(system).c)))
 LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
-    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
-EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/views/page/page_files.S \
-    lib/core/tokenizer/unicode/unicode_tables.S
+    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM) $(if $(filter wasm,$(SYSTEM)),lib/views/page/page_frame.c),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
+EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/core/tokenizer/unicode/unicode_tables.S \
+    $(if $(filter wasm,$(SYSTEM)),,lib/views/page/page_files.S)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/lib/core/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \

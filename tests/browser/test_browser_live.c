@@ -697,7 +697,7 @@ END_TEST
 /* The parts of the told step's view that the page does not show. */
 static const char not_shown[] =
     "(({ state, run }) => {"
-    "  const { steps } = JSON.parse(document.getElementById('live-steps').textContent);"
+    "  const { steps } = attnPage.given.story;"
     "  const { view } = steps[parseInt(document.getElementById('live-step').textContent) - 1];"
     "  const head = run.heads[state.h], shown = { ...state, h: head.group + '.' + head.head };"
     "  return view.split('&').filter(part => {"
@@ -2709,7 +2709,7 @@ START_TEST(controls_are_in_another_language)
         "(words => [...document.scripts].flatMap(s => "
         "[...s.textContent.matchAll(/\\bt\\((?:[^'\"()]*\\? "
         ")?'([^'\\\\]+)'(?: : '([^'\\\\]+)')?/g)]).flatMap(m => m.slice(1)).filter(text => text && "
-        "!(text in words)).join('|'))(JSON.parse(" ID("live-language") ".textContent))",
+        "!(text in words)).join('|'))(attnPage.given.language)",
         "");
     assert_text(ID("stage-workbench") ".textContent", "Werkbank");
     assert_text(WORDS, "The|first|of|the|H|ead|s");

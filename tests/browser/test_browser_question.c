@@ -501,7 +501,7 @@ START_TEST(drawn_again_it_leaves_no_listener)
         "options?.signal?.addEventListener || (window.unsignaled = type); if (options?.signal) "
         "add.call(options.signal, 'abort', () => window.live--); return add.call(this, type, "
         "action, options); }; window.place = document.getElementById('question'); window.data = "
-        "JSON.parse(document.getElementById('question-data').textContent); window.heard = 0; "
+        "attnPage.tableOf(attnPage.given); window.heard = 0; "
         "add.call(place, 'attn-choose', () => heard++); attnQuestion.show(place, data); "
         "window.first = live; for (let i = 0; i < 50; i++) attnQuestion.show(place, data); "
         "})()"));

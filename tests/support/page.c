@@ -4,6 +4,7 @@
 #include "tests/support/assert.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,10 @@ struct attn_page attn_page_read(const char *text)
 {
     struct attn_page page = {.text = text};
     char *json =
-        attn_page_element(&page, "<script type=\"application/json\" id=\"run\">", "</script>");
+        attn_page_element(&page, "<script type=\"application/json\" id=\"document\">", "</script>");
 
     page.run = cJSON_Parse(json);
-    ck_assert_msg(page.run != NULL, "the run is no JSON: %s", json);
+    ck_assert_msg(page.run != NULL, "the document is no JSON: %s", json);
     free(json);
     return page;
 }
@@ -70,17 +71,12 @@ static unsigned char *read_base64(const char *text, size_t *n)
     return bytes;
 }
 
-unsigned char *attn_page_block(const struct attn_page *page, const char *id, size_t *n)
+unsigned char *attn_page_block(const char *text, size_t *n)
 {
     enum { MOST = 1 << 26 };
-    char opening[96];
-    char *text;
-    unsigned char *packed, *bytes = malloc(MOST);
+    unsigned char *packed = read_base64(text, n), *bytes = malloc(MOST);
     z_stream stream = {0};
 
-    snprintf(opening, sizeof opening, "<script type=\"text/plain\" id=\"%s\">", id);
-    text = attn_page_element(page, opening, "</script>");
-    packed = read_base64(text, n);
     ck_assert_int_eq(inflateInit2(&stream, -MAX_WBITS), Z_OK);
     stream.next_in = packed;
     stream.avail_in = (uInt)*n;
@@ -91,49 +87,67 @@ unsigned char *attn_page_block(const struct attn_page *page, const char *id, siz
     *n = stream.total_out;
     inflateEnd(&stream);
     free(packed);
-    free(text);
     return bytes;
 }
 
-static double number_of(const cJSON *object, const char *name)
+static const cJSON *member(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
-    ck_assert_msg(cJSON_IsNumber(item), "no number '%s'", name);
-    return item->valuedouble;
+    ck_assert_msg(item != NULL, "no member '%s'", name);
+    return item;
 }
 
-static const cJSON *find_head(const struct attn_page *page, const char *id)
+size_t attn_page_n_head(const struct attn_page *page)
 {
-    const cJSON *heads = cJSON_GetObjectItemCaseSensitive(page->run, "heads"), *head;
+    return (size_t)cJSON_GetArraySize(member(member(page->run, "heads"), "rows"));
+}
 
-    cJSON_ArrayForEach(head, heads)
-    {
-        const char *own = cJSON_GetObjectItemCaseSensitive(head, "id")->valuestring;
-        const size_t n = strlen(own);
+const cJSON *attn_page_head(const struct attn_page *page, size_t head, const char *name)
+{
+    const cJSON *heads = member(page->run, "heads"), *columns = member(heads, "columns");
+    const cJSON *row = cJSON_GetArrayItem(member(heads, "rows"), (int)head);
 
-        if (strncmp(own, id, n) == 0 && (id[n] == '\0' || id[n] == '-'))
-            return head;
-    }
-    ck_abort_msg("the page has no head '%s'", id);
+    for (int i = 0; i < cJSON_GetArraySize(columns); i++)
+        if (strcmp(cJSON_GetArrayItem(columns, i)->valuestring, name) == 0)
+            return cJSON_GetArrayItem(row, i);
+    ck_abort_msg("heads have no column '%s'", name);
     return NULL;
 }
 
-struct attn_page_matrix attn_page_matrix(const struct attn_page *page, const char *id)
+struct attn_page_matrix attn_page_matrix(const struct attn_page *page, size_t head)
 {
-    const cJSON *head = find_head(page, id);
-    const size_t n_byte = (size_t)number_of(page->run, "bytes");
-    struct attn_page_matrix m = {.n_row = (size_t)number_of(head, "rows"),
-                                 .n_column = (size_t)number_of(head, "cols"),
-                                 .top = n_byte == 2 ? 65534 : 254};
-    const size_t n = m.n_row * m.n_column;
-    size_t size;
-    unsigned char *bytes = attn_page_block(page, id, &size);
+    const cJSON *tensor, *block = NULL;
+    struct attn_page_matrix m = {.n_row = 0};
+    unsigned char *bytes;
+    size_t n, size;
+    bool is_wide;
 
-    ck_assert_uint_eq(size, n * n_byte);
+    cJSON_ArrayForEach(tensor, member(page->run, "tensors"))
+    {
+        const cJSON *data = member(tensor, "data");
+        const size_t n_head = (size_t)cJSON_GetArraySize(data);
+
+        if (strcmp(member(tensor, "site")->valuestring, "pattern") != 0)
+            continue;
+        if (head < n_head)
+            block = cJSON_GetArrayItem(data, (int)head);
+        if (block)
+            break;
+        head -= n_head;
+    }
+    ck_assert_ptr_nonnull(block);
+    is_wide = strcmp(member(tensor, "form")->valuestring, "root16") == 0;
+    ck_assert(is_wide || strcmp(member(tensor, "form")->valuestring, "root8") == 0);
+    m.n_row = (size_t)cJSON_GetArrayItem(member(tensor, "shape"), 1)->valueint;
+    m.n_column = (size_t)cJSON_GetArrayItem(member(tensor, "shape"), 2)->valueint;
+    m.top = is_wide ? 65534 : 254;
+    n = m.n_row * m.n_column;
+    bytes = attn_page_block(block->valuestring, &size);
+    ck_assert_uint_eq(size, is_wide ? 2 * n : n);
     m.weights = calloc(n, sizeof *m.weights);
     for (size_t i = 0; i < n; i++) {
-        const unsigned level = n_byte == 2 ? bytes[i] * 256U + bytes[n + i] : bytes[i];
+        const unsigned level = is_wide ? bytes[i] * 256U + bytes[n + i] : bytes[i];
         const double root = ((double)level - 1) / m.top;
 
         m.weights[i] = level == 0 ? (double)NAN : root * root;

@@ -1,9 +1,9 @@
 /*
- * page.h - a web page read back: what it knows of its run, and the weights in its data blocks, by
- * another reader than the page's own.
+ * page.h - a web page read back: its document, and the weights in its blocks of data, by another
+ * reader than the page's own.
  *
  *     struct attn_page page = attn_page_read(text);              // terminated; borrowed
- *     struct attn_page_matrix m = attn_page_matrix(&page, "L0H3");
+ *     struct attn_page_matrix m = attn_page_matrix(&page, 3);
  *     double weight = m.weights[row * m.n_column + column];      // NaN: masked
  *     attn_page_matrix_release(&m);
  *     attn_page_release(&page);
@@ -18,7 +18,7 @@
 
 struct attn_page {
     const char *text;
-    cJSON *run; /* owned */
+    cJSON *run; /* owned; the document */
 };
 
 struct attn_page_matrix {
@@ -31,12 +31,16 @@ struct attn_page_matrix {
 struct attn_page attn_page_read(const char *text);
 void attn_page_release(struct attn_page *page);
 
-/* ID may be followed by "-exact". */
-struct attn_page_matrix attn_page_matrix(const struct attn_page *page, const char *id);
+/* The weights of head number HEAD. */
+struct attn_page_matrix attn_page_matrix(const struct attn_page *page, size_t head);
 void attn_page_matrix_release(struct attn_page_matrix *matrix);
 
-/* The bytes of a data block; free them. */
-unsigned char *attn_page_block(const struct attn_page *page, const char *id, size_t *n);
+/* The number of heads, and what the table of heads has of head number HEAD in the column NAME. */
+size_t attn_page_n_head(const struct attn_page *page);
+const cJSON *attn_page_head(const struct attn_page *page, size_t head, const char *name);
+
+/* The bytes of the block of data TEXT; free them. */
+unsigned char *attn_page_block(const char *text, size_t *n);
 
 /* What stands in the first element that begins with OPENING, up to its end; terminated, free it. */
 char *attn_page_element(const struct attn_page *page, const char *opening, const char *closing);

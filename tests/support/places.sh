@@ -137,7 +137,7 @@ ask() {
     json_places rows >seen && same JSON seen
     sed -n '/\\midrule/,/\\bottomrule/p' a.tex | grep ' & ' | sed 's/ \\\\.*//' | split_places '&' >seen && same LaTeX seen
     sed -n '/^| *:*-/,$p' a.md | sed '1d' | grep '^|' | sed 's/^|//; s/|$//' | split_places '\\|' >seen && same Markdown seen
-    sed -n '/^"rows": \[$/,/<.script>/p' a.html | sed -n 's/^\[\(.*\)\],*$/\1/p' | split_places , >seen && same HTML seen
+    sed -n '/^"rows": \[$/,/^"colormap"/p' a.html | sed -n 's/^\[\(.*\)\],*$/\1/p' | split_places , >seen && same HTML seen
     picture
 }
 
@@ -189,7 +189,7 @@ every_output_of_a_run() {
     csv_places a.csv | sort -u >places
     counts "$((n_encoder * n_encoder_head)) $((n_decoder * n_head)) $((n_decoder * n_head))"
     grep '^!' places >wrong && fault "$question: tidy: $(head -1 wrong)"
-    grep -oE '"id":"[a-zA-Z0-9-]*","at":"[^"]*","name":"[^"]*","stack":"[a-z]*","layer":[0-9]+,"group":"[a-z:0-9]*","head":[0-9]+' a.html >rows
+    sed -n '/^"heads"/,/\]\]/s/^\["\([a-z]*\)",\([0-9]*\),\([0-9]*\),.*/{"stack":"\1","layer":\2,"head":\3}/p' a.html >rows
     json_places rows | sort >seen
     same HTML seen
     grep -oE '^"(encoder|decoder|blocks)\.[0-9]+\.[a-z_]*attn\.hook_pattern"' a.json | tr -d '"' >names && names JSON "$layers"

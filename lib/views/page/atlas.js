@@ -4,11 +4,10 @@
 // of the table.
 'use strict';
 (() => {
-const block = document.getElementById('atlas-data'), place = document.getElementById('atlas');
-if (!block || !place) return;
+const { atlas: data, table, colormaps, nothing } = attnPage.given, place = document.getElementById('atlas');
+if (!data || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, barPartsOf, barOf } = attnPage;
-const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('question-data').textContent);
-const ramps = rampsOf(table.colormaps);
+const ramps = rampsOf(colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const LETTER = 7; // px width of a letter of a name
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -167,7 +166,7 @@ function patternOf(head) {
   const canvas = el('canvas', { width: data.side, height: data.side, role: 'img', class: 'a-pattern', 'aria-label':
     `typical pattern of head ${head.name}: mean weights of the first ${data.side} tokens, query down, key across` });
   const context = canvas.getContext('2d'), image = context.createImageData(data.side, data.side), ramp = rampOf();
-  const masked = rgbOf(table.nothing.masked[isDark() ? 'dark' : 'light'][0]);
+  const masked = rgbOf(nothing.masked[isDark() ? 'dark' : 'light'][0]);
   [...head.pattern].forEach((letter, i) => {
     const level = Math.round(255 * letters.indexOf(letter) / 63);
     image.data.set(letter === ' ' ? masked : ramp.slice(3 * level, 3 * level + 3), 4 * i);

@@ -3,11 +3,10 @@
 // described in questions/examples_page.c. A row of the table that is chosen shows its head.
 'use strict';
 (() => {
-const block = document.getElementById('examples-data'), place = document.getElementById('examples');
-if (!block || !place) return;
+const { examples: data, colormaps } = attnPage.given, place = document.getElementById('examples');
+if (!data || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rampsOf, rampBox, opaque, atOf, short, tintByWeight } = attnPage;
-const data = JSON.parse(block.textContent), question = JSON.parse(document.getElementById('question-data').textContent);
-const ramps = rampsOf(question.colormaps);
+const ramps = rampsOf(colormaps);
 const nBin = Math.max(...data.examples.map(example => example.bin));
 const state = { head: data.examples[0].head };
 const HEIGHT = 150, LEFT = 44, BOTTOM = 34, TOP = 8; // of the distribution, in pixels

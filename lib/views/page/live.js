@@ -4,12 +4,10 @@
 'use strict';
 (() => {
 const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save, written } = attnPage;
-const live = JSON.parse($('live').textContent);
+const { live, language: words = {}, story: givenStory } = attnPage.given;
 for (const option of live.options) if (/^(merge-words|renormalize)$/.test(option[0])) option[1] = '';
-// translations into the page's language, keyed by the English texts
-const words = JSON.parse($('live-language')?.textContent ?? '{}');
+// `words` are translations into the page's language, keyed by the English texts
 const t = (text, ...values) => (words[text] ?? text).replaceAll('{}', () => values.shift());
-const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // --- What is asked for --------------------------------------------------------------------------
 
@@ -298,22 +296,21 @@ async function follow(view) {
     say(t('computing') + ' \u2026');
     let before = isChanged(changes) ? await plainRun(changes) : null;
     if (number !== nFollowed) return undefined;
-    const note = before?.code === 0 ? dropMoved(changes, before.page.run.ids) : '';
+    const note = before?.code === 0 ? dropMoved(changes, before.page.ids) : '';
     if (!isChanged(changes)) before = null;
     const after = before?.code ? before : before ? await runPage(changes) : await plainRun(changes);
     if (number !== nFollowed) return;
     if (after.code !== 0) return say(messageOf(after.err), true);
-    const textOf = ({ page }) => id => page.blocks[id];
-    if (before) after.page.run.set_names = ['changed', 'unchanged'];
-    await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
-      before && textOf(before));
+    const [run, other] = [after, before].map(found => found && attnPage.runOf(found.page));
+    if (before) run.set_names = ['changed', 'unchanged'];
+    await viewer.show(run, other);
     if (number !== nFollowed) return;
     typedOver = null;
     shownKey = key;
-    showTexts(after.page.run);
-    if (isPicture) showSeen(after.page.blocks['picture-data']);
-    showExpected(after.page.run, before?.page.run, changes);
-    say(`${sizeOf(after.page.run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? note}`);
+    showTexts(run);
+    if (isPicture) showSeen(run.picture?.png);
+    showExpected(run, other, changes);
+    say(`${sizeOf(run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? note}`);
   } catch (problem) {
     tellOf(problem);
   } finally {
@@ -401,7 +398,7 @@ function showTexts(run) {
   const changes = optionsOf(asked).map(option => option.join(' ')).join(', ');
   $('about').textContent = `${run.model}: ${run.heads.length} heads, ${sizeOf(run)}` + (changes ? ` (${changes})` : '');
   if (!isPicture) $('live-tokens').replaceChildren(...run.ids.map((id, p) =>
-    el('bdi', { title: `position ${p}, id ${id}` }, (run.labels ?? run.texts ?? run.tokens)[p])));
+    el('bdi', { title: `position ${p}, id ${id}` }, run.labels[p] ?? run.tokens[p])));
 }
 
 // --- The next words -----------------------------------------------------------------------------
@@ -686,7 +683,7 @@ function choosePicture() {
 // Shows the picture as the model saw it: PNG is the resized and cropped picture in base64. A run
 // whose keys are not patches has none.
 function showSeen(png) {
-  if (png) $('live-seen').src = 'data:image/png;base64,' + png.trim();
+  if (png) $('live-seen').src = 'data:image/png;base64,' + png;
 }
 
 function makePicture() {
@@ -767,7 +764,7 @@ async function askPairs(head, q, k) {
 // Shows all pairs of a score as the map of a page of `attribute --score`.
 async function showPairs(place, head, q, k) {
   const { page } = await answerOf('attribute', [...scoreOptions(head, q, k), ['html', 'page.html']], asked, 'page');
-  attnQuestion.show(place, { ...page.question, figure: page.figure });
+  attnQuestion.show(place, attnPage.tableOf(page));
 }
 
 // Returns the picture of a life for the text and the changes WHAT, and the rows that it shows.
@@ -830,7 +827,7 @@ const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|site
 // Returns the arithmetic of the row Q of a head as a page of --explain shows it, and as text.
 async function makeArithmetic(head, q, k) {
   const { page } = await answerOf('run', [...explainOptions(head), ['html', 'page.html']], asked, 'page');
-  await attnNeurons.show(page.run, id => page.blocks[id], head.at, q, k);
+  await attnNeurons.show(attnPage.runOf(page), head.at, q, k);
   return [attnNeurons.section];
 }
 async function makeText(head, q) {
@@ -980,7 +977,7 @@ function translate(node) {
 
 // Translates controls when they appear.
 function translateAll() {
-  if (!$('live-language')) return;
+  if (!attnPage.given.language) return;
   document.documentElement.lang = words['lang'] ?? '';
   translate(document.body);
   new MutationObserver(records => {
@@ -1239,7 +1236,7 @@ viewer.isReady.then(async () => {
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
-  if (isPicture) showSeen($('picture-data')?.textContent);
+  if (isPicture) showSeen(attnPage.given.picture?.png);
   story.make(givenStory);
   if (!isPicture) makeStage();
   translateAll();

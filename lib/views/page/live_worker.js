@@ -3,8 +3,8 @@
 //   {module, files}         once: the module, or base64 of its bytes as raw deflate, and the model's files, [path, bytes].
 //                           Bytes are base64 of raw deflate, even bytes before odd ones, or a File that a person chose
 //   {id, args, wanted, more}
-//                           a command line. `wanted`: 'page' for what a page written to page.html
-//                           holds, 'file' for the one file that is written, else undefined. `more`:
+//                           a command line. `wanted`: 'page' for the document of a page that is written
+//                           to page.html, 'file' for the one file that is written, else undefined. `more`:
 //                           files in addition to those of the model, bytes by their paths
 //
 // It replies with {isReady, module} or {problem}, and with {id, code, out, err, ms, page or file}.
@@ -32,18 +32,6 @@ async function bytesOf(packed) {
   return bytes;
 }
 
-// Returns the content of the page TEXT: its run, its question, and its blocks by name. Blocks do
-// not contain '<'.
-function readPage(text) {
-  const blocks = {};
-  for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
-    blocks[id] = content;
-  const { run = 'null', 'question-data': question = 'null', ...rest } = blocks;
-  // for a question without a map
-  const figure = /<section id="static">\s*(<svg.*?<\/svg>)/s.exec(text)?.[1];
-  return { run: JSON.parse(run), question: JSON.parse(question), figure, blocks: rest };
-}
-
 let module, files;
 
 async function start(asked) {
@@ -60,7 +48,7 @@ function answer({ id, args, wanted, more }) {
   const found = { id, code: call.code, out: decoder.decode(call.out), err: call.err };
   const written = [...call.files].filter(([path]) => !Object.hasOwn(given, path));
 
-  if (wanted === 'page' && call.code === 0) found.page = readPage(decoder.decode(call.files.get('page.html')));
+  if (wanted === 'page' && call.code === 0) found.page = JSON.parse(decoder.decode(call.files.get('page.html')));
   if (wanted === 'file' && call.code === 0) found.file = written[0][1].slice();
   found.ms = performance.now() - begun;
   return found;

@@ -4,9 +4,8 @@
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
-const isThere = Boolean($('vectors'));
-let run = JSON.parse($('run').textContent), about, textOf = id => $(id).textContent;
-if (isThere) about = JSON.parse(textOf('vectors'));
+const isThere = Boolean(attnPage.given.vectors);
+let run = attnPage.given; // later a run of the viewer
 const MOST_KEYS = 64, MOST_KEPT = 64;
 const root = document.documentElement, { el, isDark } = attnPage, ramps = attnPage.rampsOf(run.colormaps);
 let drawn = '', wanted = '';
@@ -15,27 +14,26 @@ let drawn = '', wanted = '';
 
 const kept = new Map(); // decoded blocks, the least recently used first
 
-// Returns the rows of a block as arrays of numbers.
-async function rowsOf(id, n) {
-  let rows = kept.get(id);
+// Returns the rows of the tensor SITE as arrays of numbers: those of the head NUMBER in the layer of another head.
+async function rowsOf(site, { stack, layer }, number) {
+  const tensor = Object.values(run.tensors).find(found => found.site === site && found.stack === stack && found.layer === layer), block = tensor.data[number];
+  let rows = kept.get(block);
   if (!rows) {
-    const view = new DataView((await attnViewer.inflate(textOf(id))).buffer), width = view.byteLength / 4 / n;
+    const view = new DataView((await attnViewer.inflate(block)).buffer), [, n, width] = tensor.shape;
     rows = Array.from({ length: n }, (_, r) => Float32Array.from({ length: width },
       (_, c) => view.getFloat32(4 * (r * width + c), true)));
   }
-  kept.delete(id);
-  kept.set(id, rows);
+  kept.delete(block);
+  kept.set(block, rows);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
   return rows;
 }
 
 // Returns all numbers of one row of HEAD: its query, and those of each visible key.
 async function arithmetic(head, row) {
-  const group = Math.floor(head.head * about.n_kv_head / about.n_head);
-  const at = (head.stack ? head.stack + '-' : '') + 'L' + head.layer + 'H';
-  const [q, k, v, scores] = await Promise.all([rowsOf('q-' + at + head.head, head.rows),
-    rowsOf('k-' + at + group, head.cols), rowsOf('v-' + at + group, head.cols),
-    rowsOf('scores-' + at + head.head, head.rows)]);
+  const { query, key, n_head: nHead, n_kv_head: nKvHead } = run.vectors, group = Math.floor(head.head * nKvHead / nHead);
+  const [q, k, v, scores] = await Promise.all([rowsOf(query, head, head.head), rowsOf(key, head, group), rowsOf('v', head, group),
+    rowsOf('attn_scores', head, head.head)]);
   const keys = [];
   let most = -Infinity, sum = 0;
   for (let j = 0; j < head.cols; j++) {
@@ -63,7 +61,7 @@ function factorOf(keys) {
 
 // --- Drawing ------------------------------------------------------------------------------------
 
-const number = x => attnPage.written(run.numbers.component, x);
+const number = x => attnPage.written(attnPage.NUMBERS.component, x);
 const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
 
 const label = (position, isSource) => [position + ' ', el('bdi', {}, attnViewer.nameAt(position, isSource))];
@@ -130,7 +128,7 @@ function fill(head, q, found, chosen) {
       ...shown.map(key => keyLine(key, found.q, most, head, chosen)),
       el('tr', { class: 'sum' }, el('th', { scope: 'row' }, 'sum of weight \u00d7 v: z'), ...empty(6),
         el('td', {}, strip(z, most.v, 'value', i => 'component ' + i + ': z ' + number(z[i]))))));
-  const turned = about.query === 'rot_q' ? ' q and k are turned by their positions.' : '';
+  const turned = run.vectors.query === 'rot_q' ? ' q and k are turned by their positions.' : '';
   note.textContent = (found.factor === undefined ? 'The score is made of q\u00b7k' : 'score = q\u00b7k \u00d7 ' +
     number(found.factor)) + '; weights are the softmax of the scores.' + turned +
     (shown.length < keys.length ? ' Of ' + keys.length + ' keys these are the ' + MOST_KEYS + ' with the largest weights.' : '') +
@@ -160,12 +158,11 @@ function draw() {
   return showRow(run.heads[state.h], state.q, state.k);
 }
 
-// For a live page: `show` draws a row of the head AT of the run MADE, whose data blocks BLOCK_OF returns.
+// For a live page: `show` draws a row of the head AT of the run MADE.
 globalThis.attnNeurons = {
   section,
-  show(made, blockOf, at, q, k) {
-    [run, textOf, drawn] = [made, blockOf, ''];
-    about = JSON.parse(textOf('vectors'));
+  show(made, at, q, k) {
+    [run, drawn] = [made, ''];
     kept.clear();
     return showRow(run.heads.find(head => head.at === at), q, k);
   },

@@ -169,7 +169,8 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
     if (kind && cells->shares)
-        attn_page_push_bar(json, cells->shares + row * ATTN_N_MIX_CLASS, cells->parks[row]);
+        attn_page_push_bar(attn_json_key(json, "bar"), cells->shares + row * ATTN_N_MIX_CLASS,
+                           cells->parks[row]);
     attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);
     attn_json_bool(attn_json_key(json, "is_of_source"), head->is_of_source);
     attn_json_size(attn_json_key(json, "n"), head->n_text);
@@ -247,25 +248,22 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
     return status;
 }
 
-enum attn_status attn_page_atlas_append(const struct attn_table *table,
-                                        const struct attn_head_cards *cards,
-                                        struct attn_buffer *out, struct attn_error *err)
+enum attn_status attn_page_push_atlas(struct attn_json_writer *json, const struct attn_table *table,
+                                      const struct attn_head_cards *cards, struct attn_error *err)
 {
-    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
     struct texts texts = {.n = 0};
     enum attn_status status = list_texts(cards, &texts, err);
 
     if (status == ATTN_OK) {
-        attn_json_begin(&json, '{');
-        push_names(&json, cards);
-        attn_json_begin(attn_page_push_key(&json, "texts"), '[');
+        attn_json_begin(attn_page_push_key(json, "atlas"), '{');
+        push_names(json, cards);
+        attn_json_begin(attn_page_push_key(json, "texts"), '[');
         for (size_t i = 0; i < texts.n; i++)
-            attn_card_text_push(&json, texts.items[i]);
-        attn_json_end(&json);
-        status = push_heads(&json, table, cards, &texts, err);
-        attn_json_end(&json);
+            attn_card_text_push(json, texts.items[i]);
+        attn_json_end(json);
+        status = push_heads(json, table, cards, &texts, err);
+        attn_json_end(json);
     }
     attn_free(texts.items);
-    ATTN_TRY(status);
-    return attn_buffer_check(out, err);
+    return status;
 }

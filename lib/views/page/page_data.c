@@ -20,20 +20,19 @@ enum {
     /* For numbers: only runs are found, of which masked cells are the longest. On 1,000 tokens
      * that is quicker than level 1 and saves 23 %, because matches of noise cost more than they
      * save. */
-    LEVEL = 1,
-    ID_SIZE = 32
+    LEVEL = 1
 };
 
 struct piece {
-    size_t begin, end; /* bytes of `waiting` that belong to the piece */
-    char id[ID_SIZE];  /* id of the block that begins with this piece; "": it continues a block */
-    bool is_last;      /* last piece of its block */
+    size_t begin, end;   /* bytes of `waiting` that belong to the piece */
+    size_t text, n_text; /* bytes of `texts` that stand before it */
+    bool is_last;        /* last piece of its block */
 };
 
 struct attn_page_data {
     struct attn_pieces *threads; /* owns */
     struct attn_sink *sink;
-    struct attn_buffer waiting;
+    struct attn_buffer waiting, texts;
     struct piece *pieces; /* [n_piece] owns; the last piece grows while a block is open */
     size_t n_piece, capacity;
     int level;       /* level of deflate */
@@ -58,29 +57,32 @@ void attn_page_data_free(struct attn_page_data *data)
         return;
     attn_pieces_free(data->threads);
     attn_buffer_release(&data->waiting);
+    attn_buffer_release(&data->texts);
     attn_free(data->pieces);
     attn_free(data);
 }
 
 /* --- Taking ---------------------------------------------------------------------------------- */
 
-static void begin_piece(struct attn_page_data *data, const char *id)
+/* Begins a piece after the bytes of `texts` from TEXT on. */
+static void begin_piece(struct attn_page_data *data, size_t text)
 {
-    struct piece *piece;
-
-    data->has_failed |= attn_grow(&data->pieces, &data->capacity, data->n_piece + 1,
-                                  sizeof *data->pieces, NULL) != ATTN_OK;
-    if (data->has_failed)
-        return;
-    piece = &data->pieces[data->n_piece++];
-    *piece = (struct piece){.begin = data->waiting.size, .end = data->waiting.size};
-    for (size_t i = 0; i + 1 < sizeof piece->id && id[i] != '\0'; i++)
-        piece->id[i] = id[i];
+    data->has_failed |=
+        data->texts.has_failed || attn_grow(&data->pieces, &data->capacity, data->n_piece + 1,
+                                            sizeof *data->pieces, NULL) != ATTN_OK;
+    if (!data->has_failed)
+        data->pieces[data->n_piece++] = (struct piece){.begin = data->waiting.size,
+                                                       .end = data->waiting.size,
+                                                       .text = text,
+                                                       .n_text = data->texts.size - text};
 }
 
-void attn_page_data_begin(struct attn_page_data *data, const char *id)
+void attn_page_data_begin(struct attn_page_data *data, struct attn_buffer *before)
 {
-    begin_piece(data, id);
+    const size_t text = data->texts.size;
+
+    attn_page_embed(&data->texts, before);
+    begin_piece(data, text);
     data->is_open = true;
 }
 
@@ -92,7 +94,7 @@ unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n)
     if (!data->has_failed) {
         piece = &data->pieces[data->n_piece - 1];
         if (piece->end - piece->begin >= (data->level == BEST_LEVEL ? LONG_SIZE : PIECE_SIZE))
-            begin_piece(data, "");
+            begin_piece(data, data->texts.size);
     }
     room = data->has_failed ? NULL : attn_buffer_reserve(&data->waiting, n);
     if (!room) {
@@ -147,22 +149,19 @@ static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n
         attn_buffer_append(out, empty_block, sizeof empty_block);
 }
 
-/* Appends piece I as markup (attn_piece_fn). */
+/* Appends piece I as base64, after its text (attn_piece_fn). */
 static void append_piece(const void *context, size_t i, struct attn_buffer *text)
 {
     const struct attn_page_data *data = context;
     const struct piece *piece = &data->pieces[i];
     struct attn_buffer deflated = {0};
 
-    if (piece->id[0] != '\0')
-        attn_buffer_append_format(text, "<script type=\"text/plain\" id=\"%s\">", piece->id);
+    attn_buffer_append(text, data->texts.data + piece->text, piece->n_text);
     append_deflated(&deflated, data->waiting.data + piece->begin, piece->end - piece->begin,
                     piece->begin, data->level, piece->is_last);
     attn_base64_append(text, deflated.data, deflated.size);
     text->has_failed |= deflated.has_failed;
     attn_buffer_release(&deflated);
-    if (piece->is_last)
-        attn_buffer_append_string(text, "</script>\n");
 }
 
 /* Writes all pieces that are waiting. An open block continues with a new piece. */
@@ -171,9 +170,9 @@ static enum attn_status write_waiting(struct attn_page_data *data, struct attn_e
     if (data->has_failed)
         return attn_error_no_memory(err);
     ATTN_TRY(attn_pieces_write(data->threads, data->n_piece, append_piece, data, data->sink, err));
-    data->waiting.size = data->n_piece = 0;
+    data->waiting.size = data->texts.size = data->n_piece = 0;
     if (data->is_open)
-        begin_piece(data, "");
+        begin_piece(data, data->texts.size);
     return ATTN_OK;
 }
 
@@ -193,9 +192,13 @@ enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id,
 {
     const unsigned char *from = bytes;
     enum attn_status status = attn_page_data_finish(data, err);
+    struct attn_buffer nothing = {0};
 
+    attn_page_write_text(data->sink, "<script type=\"text/plain\" id=\"");
+    attn_page_write_text(data->sink, id);
+    attn_page_write_text(data->sink, "\">");
     data->level = BEST_LEVEL;
-    attn_page_data_begin(data, id);
+    attn_page_data_begin(data, &nothing);
     for (size_t at = 0, size; status == ATTN_OK && at < n; at += size) {
         unsigned char *room;
 
@@ -208,6 +211,7 @@ enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id,
     attn_page_data_end(data);
     if (status == ATTN_OK)
         status = attn_page_data_finish(data, err);
+    attn_page_write_text(data->sink, "</script>\n");
     data->level = LEVEL;
     return status;
 }

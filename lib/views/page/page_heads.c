@@ -12,18 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE])
-{
-    snprintf(id, ATTN_PAGE_ID_SIZE, "%s%sL%dH%d", attn_model_stack_name(at->stack),
-             at->stack != ATTN_STACK_ONLY ? "-" : "", at->layer, at->head);
-}
-
 /* What heads look at, by which whole patterns are kept; and all that a page shows. */
 static const enum attn_measure scores[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_SELF_LATER,
                                            ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION,
                                            ATTN_MEASURE_FAR};
 static const enum attn_measure of_page[] = {
-#define OF_PAGE(id, words, unit) ATTN_MEASURE_##id,
+#define OF_PAGE(id) ATTN_MEASURE_##id,
     ATTN_PAGE_MEASURE_MAP(OF_PAGE)
 #undef OF_PAGE
 };
@@ -46,7 +40,6 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         .n_row = extent.n_row,
         .n_column = extent.n_col,
     };
-    attn_page_head_id(at, item->id);
     for (size_t i = 0; i < ATTN_N_MEASURE; i++)
         item->values[i] = (double)NAN;
     side = item->n_row > item->n_column ? item->n_row : item->n_column;
@@ -245,15 +238,6 @@ void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_
     attn_buffer_append_format(out, "head %d", head->number);
 }
 
-void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head)
-{
-    struct attn_location at = {head->at.stack, head->at.layer, head->number, head->at.site};
-
-    if (at.stack == ATTN_STACK_ONLY)
-        at.layer = head->group;
-    attn_buffer_append_string(out, attn_location_name(&at).text);
-}
-
 void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out)
 {
     if (heads->n_whole < heads->n)
@@ -281,20 +265,13 @@ void attn_page_heads_release(struct attn_page_heads *heads)
     attn_free(heads->first_of_layer);
 }
 
-struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
-                                         const struct attn_trace_event *event,
-                                         const struct attn_place *place)
-{
-    return &heads->items[heads->first_of_layer[attn_selection_slot(heads->selection, &event->at)] +
-                         place->head];
-}
-
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place)
 {
     attn_measure_group_add(measures_of(heads, &event->at), event);
-    return attn_page_head_of(heads, event, place);
+    return &heads->items[heads->first_of_layer[attn_selection_slot(heads->selection, &event->at)] +
+                         place->head];
 }
 
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)

@@ -1,6 +1,20 @@
-/* page_internal.h - interfaces between the parts of a page: heads (page_heads.c), blocks of data
- * (page_data.c), vectors, the run (page_run.c) or question as JSON, and the live part.
- * page_writer.c joins them. */
+/*
+ * page_internal.h - interfaces between the parts of a page, which page_writer.c joins.
+ *
+ * A page is one document of JSON in a frame of styles and scripts (page_frame.c). The document has,
+ * in this order,
+ *
+ *     schema, version, theme, nothing, colormaps     nothing: colors of cells without a value
+ *     table, examples, atlas  of a question (page_question.c; heads/examples_page.c; page_atlas.c)
+ *     model, ..., tensors     a run, its tokens and how it is shown first (attn_page_push_run)
+ *     thumbs, vectors, maps, picture, parks, ..., heads, predictions   what was found
+ *     live, story, language   of a live page (page_live.c)
+ *
+ * of which a page has those that it needs. Tensors have their names in archives: {site, stack,
+ * layer, shape [head, row, column], form, data}, where data has a string for each head by its
+ * number: base64 of raw deflate (page_data.c). The forms are float32, least byte first, and levels
+ * (page_writer.c), `root8` of one byte and `root16` of two. shared.js reads the document.
+ */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
@@ -27,16 +41,12 @@
  * and without the first key.
  */
 
-/* X(ID, words, unit): measures of a head, in the order in which the page lists them. */
-#define ATTN_PAGE_MEASURE_MAP(X)                                                                   \
-    X(FIRST, "first token", "")                                                                    \
-    X(PREVIOUS, "previous token", "")                                                              \
-    X(SELF, "the token itself", "") X(ENTROPY, "entropy", "nats") X(FAR, "far (none of these)", "")
+/* X(ID): measures of a head, in the order in which the page lists them. */
+#define ATTN_PAGE_MEASURE_MAP(X) X(FIRST) X(PREVIOUS) X(SELF) X(ENTROPY) X(FAR)
 
 enum {
-    ATTN_PAGE_THUMB = 32,   /* maximum cells of a side of a thumbnail */
-    ATTN_PAGE_N_PLANE = 2,  /* thumbnails of a head that is pooled */
-    ATTN_PAGE_ID_SIZE = 32, /* bytes of an id: "L0H3", "cross-L0H3" */
+    ATTN_PAGE_THUMB = 32,  /* maximum cells of a side of a thumbnail */
+    ATTN_PAGE_N_PLANE = 2, /* thumbnails of a head that is pooled */
 };
 
 enum {
@@ -48,7 +58,6 @@ enum {
 };
 
 struct attn_page_head {
-    char id[ATTN_PAGE_ID_SIZE];
     struct attn_location at; /* location in events */
     int group, number;       /* layer and head; for arrays, batch and head */
     bool is_source;          /* its keys are positions of a source */
@@ -111,14 +120,6 @@ void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct a
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels);
 
-/* Appends "2.5", or "cross:2.5", the syntax of --heads. */
-void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head);
-
-/* Returns the head of an event of the pattern. */
-struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
-                                         const struct attn_trace_event *event,
-                                         const struct attn_place *place);
-
 /* Adds all rows of an event of the pattern to the measures of its head. Returns the head. */
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
@@ -148,17 +149,13 @@ static inline unsigned attn_page_level(float square_root, float top)
     return 1 + (unsigned)(square_root * top + 0.5F);
 }
 
-/* Writes the id of the data block of the head AT: "L0H3", or "cross-L0H3". */
-void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE]);
-
 /* --- Data (page_data.c) ---------------------------------------------------------------------- */
 
 /*
- * The data blocks of a page: bytes compressed as raw deflate in base64, each block in a script
- * element, which a browser does not display.
+ * The data blocks of a page: bytes compressed as raw deflate in base64, between pieces of text.
  *
  *     attn_page_data_create(pool, sink, &data, &err);
- *     attn_page_data_begin(data, "L0H3");
+ *     attn_page_data_begin(data, &text);
  *     for each row:
  *         memcpy(attn_page_data_reserve(data, n), row, n);        // NULL: no memory
  *         attn_page_data_flush(data, &err);                       // now and then
@@ -176,8 +173,8 @@ struct attn_page_data;
 enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
                                        struct attn_page_data **data, struct attn_error *err);
 
-/* Begins the block ID, at most 31 characters that need no escaping. */
-void attn_page_data_begin(struct attn_page_data *data, const char *id);
+/* Begins a block after the JSON text BEFORE, which is embedded and emptied. */
+void attn_page_data_begin(struct attn_page_data *data, struct attn_buffer *before);
 
 /* Returns memory for N more bytes of the block, valid until the next call; NULL after a failure,
  * which attn_page_data_flush and attn_page_data_finish report. */
@@ -185,7 +182,7 @@ unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
 
 void attn_page_data_end(struct attn_page_data *data);
 
-/* Writes BYTES [n] as the block ID, with the best compression. */
+/* Writes BYTES [n] as an element of its own, with the id ID and the best compression. */
 enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
                                     size_t n, struct attn_error *err);
 
@@ -197,65 +194,63 @@ enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 
+/* Appends JSON to OUT, and empties it. `<`, `>`, `&` and line separators, which occur only in
+ * strings, are escaped, so that no text can end the element of the document. */
+void attn_page_embed(struct attn_buffer *out, struct attn_buffer *json);
+
 /* --- A question (page_question.c) ----------------------------------------------------------- */
 
 /*
- * The table of a question on a page: one JSON object, from which question.js draws a map and a
- * table; and a figure and a table as markup, for browsers without scripts. The object:
+ * The table of a question on a page: the member `table`, from which question.js draws a map and a
+ * table; and a figure and a table as markup, for browsers without scripts. The member:
  *
  *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
  *     answer, metric, target, foil   what was measured; null: nothing was asked for
  *     texts [{name, text}]           the text, or the two of a pair
- *     columns [{name, type, role, heading, title, number, is_signed, scale, cell}]
+ *     columns [{name, type, role, heading, title, digits, is_signed, scale, is_share, cell}]
  *         heading, title  name and words with the unit
- *         number, cell    rules of its whole numbers, and of numbers in the map (page_numbers.c)
+ *         digits          of a real that is written with fixed decimals
  *         scale           {low, high, is_signed, curve, words, ticks} in the map
+ *         is_share, cell  how numbers are written in the map: as percent, or with CELL decimals
  *     rows [[..]]                    a value a column; texts are printable
- *     texts_of_rows [[..]]           the texts of reals and booleans, as the tool prints them
- *     names                          of rows that are not on the map
  *     n_label                        leading columns that name a group
  *     value                          the column that is drawn first
  *     map {kind, rows, columns, at, cell, is_pairs, is_ranked}
  *         kind     "grid", "tokens", or "figure": the figure alone
- *         rows, columns {title, positions, texts, names, n_main}: labels, and whole names; of
- *                  tokens gaps, too: 1 where a blank stands before one
+ *         rows, columns {title, n, n_main, positions, texts}
  *         at       row and column of each row of the table, one after the other; -1: nowhere
  *         cell     the column of texts that stand in the cells, or null
  *         is_ranked  the table is sorted by size first, not in the order of its rows
- *     look                           colors, theme, numbers in cells, as they were asked for
- *     nothing, colormaps             as the run has them
+ *     colormap                       as asked for, or null
+ *
+ * Without a frame the member `svg` has the figure of a map of kind "figure".
  */
 struct attn_page_question {
-    struct attn_buffer title;    /* title, printable */
-    struct attn_buffer json;     /* the JSON object */
-    struct attn_buffer examples; /* the JSON object of examples.js (heads/examples_page.c), or
-                                    empty */
-    struct attn_buffer atlas;    /* the JSON object of atlas.js (page_atlas.c), or empty */
-    struct attn_buffer view;     /* view without a script, as markup */
+    struct attn_buffer title;     /* title, printable */
+    struct attn_buffer view;      /* view without a script, as markup */
+    bool has_examples, has_atlas; /* members of the document */
     /* the head with the largest number; layer ATTN_NO_LAYER: rows are not heads */
     struct attn_location head;
 };
 
-/* QUESTION must be {0}; release it after a failure, too. */
-enum attn_status attn_page_question_init(struct attn_page_question *question,
-                                         const struct attn_table *table,
+struct attn_page;
+
+/* Writes the members `table`, `examples` and `atlas` of PAGE, and sets page->question; release it
+ * after a failure, too. */
+enum attn_status attn_page_question_init(struct attn_page *page, const struct attn_table *table,
                                          const struct attn_table_picture *drawn,
-                                         const struct attn_picture_options *picture,
                                          struct attn_error *err);
 void attn_page_question_release(struct attn_page_question *question);
 
-/* Appends the cards of the heads in TABLE as the JSON object that atlas.js draws (page_atlas.c). */
-enum attn_status attn_page_atlas_append(const struct attn_table *table,
-                                        const struct attn_head_cards *cards,
-                                        struct attn_buffer *out, struct attn_error *err);
-
-struct attn_page;
+/* Writes the cards of the heads in TABLE as the member `atlas` (page_atlas.c). */
+enum attn_status attn_page_push_atlas(struct attn_json_writer *json, const struct attn_table *table,
+                                      const struct attn_head_cards *cards, struct attn_error *err);
 
 /* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
 
 /* The vectors from which weights are computed, for neurons.js, which shows the arithmetic of a row.
  * They are on the page if q, k, attn_scores and v are selected beside the pattern (rot_q and rot_k
- * with rotary positions): float32, one block per head and site. If they have more than 8 million
+ * with rotary positions), as tensors of float32. If they have more than 8 million
  * numbers, they are left out with a note. */
 struct attn_page_vectors {
     bool are_there;
@@ -272,8 +267,8 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, struct attn_error *err);
 
-/* Writes an element with the sizes that describe the blocks. */
-enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err);
+/* Writes the member `vectors`, which says what the tensors are: {query, key, n_head, n_kv_head}. */
+void attn_page_vectors_push(struct attn_page *page);
 
 /* --- The page (page_writer.c) ----------------------------------------------------------------- */
 
@@ -287,15 +282,17 @@ struct attn_page {
     const struct attn_backdrop *picture; /* the picture over which heads are drawn; or NULL */
     bool has_question;
     struct attn_page_question question; /* owns */
-    /* tokens of the text and of the source, as in tables */
-    struct attn_token_texts texts[2];
-    struct attn_token_texts names[2];  /* the same tokens as labels for readers */
-    struct attn_buffer title, heading; /* title, unescaped, and heading, printable */
-    struct attn_buffer text;           /* text of all tokens */
-    struct attn_buffer predictions;    /* predictions as JSON, or empty */
-    const char *rest;                  /* remaining part of the document, from the next mark on */
-    float top;                         /* level of the weight 1, minus 1: 254 or 65534 */
-    int n_byte;                        /* bytes of a cell in the data blocks, 1 or 2 */
+    struct attn_token_texts names[2];   /* tokens of the text and of the source, for readers */
+    struct attn_buffer title, heading;  /* title, unescaped, and heading, printable */
+    struct attn_buffer text;            /* text of all tokens */
+    struct attn_buffer predictions;     /* predictions as JSON, or empty */
+    const char *rest;                   /* remaining part of the frame, from the next mark on */
+    struct attn_buffer pending;         /* the part of the document that is not written yet */
+    struct attn_json_writer json;       /* writes to `pending` */
+    bool has_tensor;                    /* a tensor is open: */
+    struct attn_location tensor;
+    float top;  /* level of the weight 1, minus 1: 254 or 65534 */
+    int n_byte; /* bytes of a cell in the data blocks, 1 or 2 */
 
     /* One row [columns of the widest head], owned. NaN: masked; infinity: not finite. */
     float *row;
@@ -311,30 +308,14 @@ size_t attn_page_read_row(const struct attn_trace_event *event, size_t r, float 
 
 /* --- Numbers (page_numbers.c) ----------------------------------------------------------------- */
 
-/* The rule by which the page formats a kind of numbers (function `written` of shared.js). Fields
- * that are 0 are left out of the JSON. */
-struct attn_page_rule {
-    const char *name;
-    double factor; /* numbers are multiplied by this; 100 for percent */
-    int figures;   /* significant digits; 0: `digits` applies */
-    double least;  /* with `figures`: smaller numbers are written with an exponent */
-    /* decimals of numbers below below[0], of numbers below below[1], and of larger ones */
-    int digits[3];
-    double below[2];
-    const char *zero, *unit; /* text for numbers that round to 0, and suffix of all others */
-    /* texts for a missing number (a dash by default) and for infinity */
-    const char *none, *infinite;
-    bool is_bare; /* no 0 before the decimal point */
-};
-
-void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
-
 /* Writes the ticks of a legend: [[place on the ramp, number, text], ...]. Texts show the number
  * times UNIT; if UNIT is 100, the last one has a %. */
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
 
-/* Writes the "bar" of a head (attn_head_bar): of each part its kind and where it ends, 0 to 1. */
+/* Writes the bar of a head (attn_head_bar), a list: of each part its kind and where it ends, 0
+ * to 1.
+ */
 void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park);
 
 /* Writes the kinds of heads, [{letter, name, brief, words, hue}]; a head has the index of its kind.
@@ -344,11 +325,6 @@ void attn_page_push_kinds(struct attn_json_writer *json);
 /* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */
 void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);
 
-/* Writes the member `numbers`: the rules for weights, stored with N_BYTE bytes, and for other
- * numbers. With one byte the square root of a weight has 254 levels, so a weight W is known to
- * about sqrt(W) / 254; it is shown with as many digits as that precision justifies. */
-void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
-
 /* X(CURVE, name, words): the color scales of a page. */
 #define ATTN_PAGE_CURVE_MAP(X) X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear")
 
@@ -356,30 +332,38 @@ void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
  * words, ticks, signed}. */
 void attn_page_push_scale(struct attn_json_writer *json);
 
-/* --- Labels (page_labels.c) ------------------------------------------------------------------- */
-
-/* Writes the labels of positions. A list is null if it equals the one before it:
- *
- *     tokens      unchanged
- *     texts       printable, as in tables
- *     labels      for readers, with surrounding blanks
- *     names       without surrounding blanks; ' ' for a blank
- *     short       {"5": "counterintuit..."}: names that are shortened in maps
- *     source_...  the same for a source */
-void attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page);
-
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 
-/* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
- * measures, colors, predictions. Printable forms of texts have separate keys. */
+/* Writes the members of the run up to `tensors`, which it begins. `labels` and `source_labels` are
+ * the labels of readers that differ from the tokens, by position: {"13": "\u00e9/1"}. */
+void attn_page_push_run(struct attn_page *page);
 
-/* Appends PREDICTIONS as JSON, for attn_page_run_write. */
+/* Begins the tensor of the site at AT in FORM, unless it is open; ends the open one, if any. */
+void attn_page_begin_tensor(struct attn_page *page, const struct attn_location *at,
+                            const char *form);
+void attn_page_end_tensor(struct attn_page *page);
+
+/* Begins the member of the open tensor for a HEAD. */
+void attn_page_key_head(struct attn_page *page, int head);
+
+/* Begins and ends a block of data as the next value of the document. */
+void attn_page_begin_block(struct attn_page *page);
+void attn_page_end_block(struct attn_page *page);
+
+/* Writes the size of the picture, the layout of its patches and the picture itself, a PNG file in
+ * base64; and `maps`, if something is taken away from maps over a picture in the text. */
+enum attn_status attn_page_push_picture(struct attn_page *page, struct attn_error *err);
+
+/* Writes what is known at the end: parks, the head and query that are shown first, predictions, and
+ * the table of heads, {columns, rows}. */
+void attn_page_push_findings(struct attn_page *page);
+
+/* Appends PREDICTIONS as a table in JSON. */
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions);
 
-/* Writes the element with the object. `<`, `>`, `&` and line separators are escaped, so that no
- * text can end the element. */
-enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
+/* Writes the part of the document that is not written yet. */
+enum attn_status attn_page_write_pending(struct attn_page *page, struct attn_error *err);
 
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
@@ -388,67 +372,36 @@ struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const
  * ASKED, which may be NULL. */
 void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked);
 
-/* Writes JSON in an element with id ID, escaped in the same way. */
-void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
-
 /* Returns how many bytes of TEXT [size] to show in at most MOST bytes. It cuts between characters,
  * preferably between words. */
 size_t attn_page_fit_text(const char *text, size_t size, size_t most);
 
-/* Adds the block "maps-data", if something is taken away from maps over a picture in the text: for
- * each head with rows the weights of the neutral question on the cells of the tiles, then of the
- * whole picture, as float32, least byte first. A sink has a minus sign. Call after the last head.
- */
-void attn_page_maps_add(const struct attn_page *page);
-
-/* Writes the picture of the run in an element, as a PNG file in base64. */
-enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err);
-
-/* A file of this folder, embedded in the library (page_files.S). */
-struct attn_page_file {
-    const char *begin, *end;
-};
-
-/* clang-format off */
-#define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
-EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(map_js) EMBEDDED(js)
-EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
-EMBEDDED(figure_css) EMBEDDED(figure_policy)
-EMBEDDED(question_css) EMBEDDED(question_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
-EMBEDDED(atlas_css) EMBEDDED(atlas_js)
-EMBEDDED(neurons_css) EMBEDDED(neurons_js)
-EMBEDDED(picture_css) EMBEDDED(picture_js)
-EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
-EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(guess_js)
-EMBEDDED(story_js)
-EMBEDDED(why_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
-#undef EMBEDDED
-/* clang-format on */
-#define ATTN_PAGE_FILE(name) ((struct attn_page_file){attn_page_##name, attn_page_##name##_end})
-
-    /* Appends FILE in an element TAG. */
-    void attn_page_append_element(struct attn_buffer *out, const char *tag,
-                                  struct attn_page_file file);
-
-/* Write FILE, or TEXT. */
-static inline void attn_page_write_file(struct attn_sink *sink, struct attn_page_file file)
-{
-    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
-}
 static inline void attn_page_write_text(struct attn_sink *sink, const char *text)
 {
     attn_sink_write(sink, text, strlen(text));
 }
 
+/* --- The frame (page_frame.c) ----------------------------------------------------------------- */
+
+/* Returns true if documents stand in a frame; false in the WebAssembly module. */
+bool attn_page_has_frame(void);
+
+/* Write the frame before and after the document, the first into an empty sink. */
+enum attn_status attn_page_frame_begin(struct attn_page *page, struct attn_error *err);
+enum attn_status attn_page_frame_end(struct attn_page *page, struct attn_error *err);
+
+/* Writes a page that contains one figure as SVG, without scripts, under the title of the figure.
+ * The caller checks SINK for errors. */
+enum attn_status attn_page_frame_figure(const struct attn_sink *svg, struct attn_sink *sink,
+                                        struct attn_error *err);
+
 /* --- The parts of a live page (page_live.c) -------------------------------------------------- */
 
-/* Writes the blocks of a live page: "live-module", "live-file-0", ..., "live", "live-steps", and
- * the script "live-worker". */
-enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
+/* Writes the members `live`, `story` and `language`. */
+void attn_page_push_live(struct attn_page *page);
 
-/* Appends the styles and scripts of a live page, including those of questions. They come after
- * the script of the viewer. */
-void attn_page_live_append_scripts(struct attn_buffer *out);
+/* Writes the elements "live-module", "live-file-0", ..., which stand after the document. */
+enum attn_status attn_page_live_attach(const struct attn_page *page, struct attn_error *err);
 
 /* Returns true if TEXT is a text of the page that a translation may replace: a control, or another
  * text without numbers. */

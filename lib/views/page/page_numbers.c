@@ -29,7 +29,7 @@ void attn_page_push_bar(struct attn_json_writer *json, const double *shares, dou
     struct attn_head_part parts[ATTN_HEAD_PARTS];
     const size_t n = attn_head_bar(shares, park, parts);
 
-    attn_json_begin(attn_json_key(json, "bar"), '[');
+    attn_json_begin(json, '[');
     for (size_t i = 0; i < n; i++) {
         attn_json_size(json, (size_t)(parts[i].kind - attn_head_kind_at(0)));
         attn_page_push_number(json, 2, parts[i].end);
@@ -52,69 +52,6 @@ void attn_page_push_kinds(struct attn_json_writer *json)
         attn_json_text(attn_json_key(json, "words"), kind->words);
         attn_json_text(attn_json_key(json, "hue"), hue);
         attn_json_end(json);
-    }
-    attn_json_end(json);
-}
-
-void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
-{
-    const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);
-
-    attn_json_begin(json, '{');
-    if (rule->factor > 0)
-        attn_page_push_number(attn_json_key(json, "factor"), 9, rule->factor);
-    if (rule->figures > 0)
-        attn_json_integer(attn_json_key(json, "figures"), rule->figures);
-    if (rule->least > 0)
-        attn_page_push_number(attn_json_key(json, "least"), 9, rule->least);
-    if (rule->figures == 0) {
-        attn_json_begin(attn_json_key(json, "digits"), '[');
-        for (int i = 0; i <= n_below; i++)
-            attn_json_integer(json, rule->digits[i]);
-        attn_json_end(json);
-    }
-    if (n_below > 0) {
-        attn_json_begin(attn_json_key(json, "below"), '[');
-        for (int i = 0; i < n_below; i++)
-            attn_page_push_number(json, 9, rule->below[i]);
-        attn_json_end(json);
-    }
-    if (rule->zero)
-        attn_json_text(attn_json_key(json, "zero"), rule->zero);
-    if (rule->unit)
-        attn_json_text(attn_json_key(json, "unit"), rule->unit);
-    if (rule->none)
-        attn_json_text(attn_json_key(json, "none"), rule->none);
-    if (rule->infinite)
-        attn_json_text(attn_json_key(json, "infinite"), rule->infinite);
-    if (rule->is_bare)
-        attn_json_bool(attn_json_key(json, "is_bare"), true);
-    attn_json_end(json);
-}
-
-void attn_page_push_numbers(struct attn_json_writer *json, int n_byte)
-{
-    const struct attn_page_rule rules[] = {
-        {.name = "weight",
-         .digits = {4, 3, 2},
-         .below = {1.6129e-4, 1.6129e-2},
-         .none = "masked",
-         .infinite = "not finite"},
-        {.name = "cell", .factor = 100, .zero = "."},
-        {.name = "share", .factor = 100, .unit = " %"},
-        {.name = "probability", .factor = 100, .digits = {2, 1}, .below = {1}, .unit = " %"},
-        {.name = "component", .digits = {4}},
-        {.name = "measure", .digits = {2}},
-        {.name = "tick", .figures = 2, .is_bare = true},
-    };
-
-    attn_json_begin(attn_page_push_key(json, "numbers"), '{');
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        struct attn_page_rule rule = rules[i];
-
-        if (i == 0 && n_byte == 2)
-            rule.below[0] = rule.below[1] = 0;
-        attn_page_push_rule(attn_json_key(json, rule.name), &rule);
     }
     attn_json_end(json);
 }

@@ -2,10 +2,11 @@
 #include "page/page_internal.h"
 
 #include "base/escape.h"
+#include "base/number.h"
 #include "base/path.h"
 #include "base/sink_internal.h"
-#include "base/version.h"
 #include "figures/table_picture_internal.h"
+#include "formats/float_text.h"
 #include "formats/quoting.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
@@ -49,8 +50,6 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     const char *model = attn_grid_model(
         &(struct attn_grid){.model = picture->model, .has_models = picture->has_models}, &n_model);
 
-    attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
-    attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
     attn_json_text(attn_page_push_key(json, "kind"), attn_table_name(drawing->table));
     attn_json_text(attn_page_push_key(json, "title"), drawing->cells.grid.title);
     attn_json_text(attn_page_push_key(json, "note"), drawing->cells.grid.note);
@@ -84,7 +83,6 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
     const struct attn_column *column = attn_table_column(drawing->table, c);
     const bool is_share = column->range == ATTN_RANGE_SHARE;
     const struct attn_grid_axis *columns = drawing->cells.grid.columns;
-    struct attn_page_rule rule = {.factor = is_share ? 100 : 0};
     double least = HUGE_VAL, most = -HUGE_VAL;
     struct attn_column drawn = *column;
     struct attn_color_scale scale;
@@ -110,10 +108,12 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
                    scale.curve == ATTN_CURVE_LINEAR ? "" : curves[scale.curve].words);
     attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, ends, is_share ? 100 : 1);
     attn_json_end(json);
-    rule.digits[0] = is_share ? 0
-                              : attn_table_cell_digits(column, fmax(fabs(least), fabs(most)),
-                                                       columns && columns->n_main > 0);
-    attn_page_push_rule(attn_json_key(json, "cell"), &rule);
+    if (is_share)
+        attn_json_bool(attn_json_key(json, "is_share"), true);
+    else
+        attn_json_integer(attn_json_key(json, "cell"),
+                          attn_table_cell_digits(column, fmax(fabs(least), fabs(most)),
+                                                 columns && columns->n_main > 0));
 }
 
 /* Returns "WORDS, UNIT", each of which may be NULL; NULL without both. The caller releases TEXT. */
@@ -137,7 +137,6 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         "count",          "total",  "stack",  "row_type",    "other_part", "picture_row",
         "picture_column", "writer", "reader"};
     _Static_assert(sizeof roles / sizeof *roles == ATTN_N_COLUMN_ROLE, "each role has a word");
-    const struct attn_page_rule whole = {.digits = {0}};
     const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
 
     attn_json_begin(attn_page_push_key(json, "columns"), '[');
@@ -163,8 +162,8 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
                        words.quantity ? join_unit(&title, words.quantity, column->unit) : NULL);
         if (is_number && column->range == ATTN_RANGE_SIGNED)
             attn_json_bool(attn_json_key(json, "is_signed"), true);
-        if (column->type == ATTN_VALUE_INTEGER)
-            attn_page_push_rule(attn_json_key(json, "number"), &whole);
+        if (column->type == ATTN_VALUE_REAL && column->notation == ATTN_NOTATION_FIXED)
+            attn_json_integer(attn_json_key(json, "digits"), column->digits);
         if (is_number && (column->role == ATTN_ROLE_VALUE || c == values))
             push_scale(json, drawing, c);
         attn_json_end(json);
@@ -174,6 +173,27 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         attn_buffer_release(&heading);
     }
     attn_json_end(json);
+}
+
+/* Writes a real of fixed decimals as the shortest text of 32 bits, unless the script would then write
+ * another number than the tool, which has it as a double. */
+static void push_fixed(struct attn_json_writer *json, int digits, double value)
+{
+    struct attn_buffer text = {0}, seen = {0};
+    char number[ATTN_FLOAT_TEXT_SIZE];
+    const size_t n = attn_format_float((float)value, number);
+    double read = value;
+
+    attn_parse_double(number, n, &read);
+    attn_double_append_as(&text, 'f', digits, value);
+    attn_double_append_as(&seen, 'f', digits, read);
+    if (text.size == seen.size && memcmp(text.data, seen.data, seen.size) == 0)
+        attn_buffer_append(attn_json_value(json), number, n);
+    else
+        attn_json_double(json, value);
+    json->out->has_failed |= text.has_failed | seen.has_failed;
+    attn_buffer_release(&text);
+    attn_buffer_release(&seen);
 }
 
 static void push_rows(struct attn_json_writer *json, const struct attn_table *table)
@@ -188,9 +208,12 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
             const struct attn_column *column = attn_table_column(table, c);
             const struct attn_cell cell = attn_table_cell(table, r, c);
 
-            if (cell.type == ATTN_VALUE_TEXT || attn_value_is_list(cell.type)) {
+            if (cell.type == ATTN_VALUE_TEXT || attn_value_is_list(cell.type) ||
+                (cell.type == ATTN_VALUE_REAL && !isfinite(cell.real))) {
                 attn_table_append_cell(&printable, -1, column, &cell);
                 attn_json_buffer(json, &printable);
+            } else if (cell.type == ATTN_VALUE_REAL && column->notation == ATTN_NOTATION_FIXED) {
+                push_fixed(json, column->digits, cell.real);
             } else {
                 attn_table_push_cell(json, column, &cell, -1);
             }
@@ -200,72 +223,12 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
     attn_json_end(json);
 }
 
-/* Writes the texts of reals and booleans, row by row, as the tool prints them but with a
- * typographic minus sign. */
-static void push_cells(struct attn_json_writer *json, const struct attn_table *table)
-{
-    struct attn_buffer text = {0};
-
-    attn_json_begin(attn_page_push_key(json, "texts_of_rows"), '[');
-    for (size_t r = 0; r < attn_table_n_row(table); r++) {
-        attn_json_begin(json, '[');
-        for (size_t c = 0; c < attn_table_n_column(table); c++) {
-            const struct attn_column *column = attn_table_column(table, c);
-            const struct attn_cell cell = attn_table_cell(table, r, c);
-
-            if (column->type != ATTN_VALUE_REAL && column->type != ATTN_VALUE_BOOLEAN)
-                continue;
-            text.size = 0;
-            if (cell.type == ATTN_VALUE_REAL && cell.real < 0) {
-                const struct attn_cell size = attn_cell_real(-cell.real);
-
-                attn_buffer_append_string(&text, "\xe2\x88\x92");
-                attn_table_append_cell(&text, -1, column, &size);
-            } else if (cell.type != ATTN_VALUE_MISSING) {
-                attn_table_append_cell(&text, -1, column, &cell);
-            }
-            attn_json_string(json, text.size > 0 ? text.data : NULL, text.size);
-        }
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-    json->out->has_failed |= text.has_failed;
-    attn_buffer_release(&text);
-}
-
 /* --- The map --------------------------------------------------------------------------------- */
-
-/* Writes the full name of row or column I: "layer 2", "position 3 cat", "mlp". */
-static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
-{
-    const char *title = axis->title ? axis->title : "", *text = "", *before = "";
-    struct attn_buffer name = {0};
-    size_t n = 0;
-
-    if (axis->texts)
-        text = attn_grid_text(axis, i, &n);
-    for (; n > 0 && *text == ' '; n--)
-        text++;
-    /* columns that are set apart have full names already */
-    if (!axis->is_named || i < axis->n_main) {
-        attn_buffer_append(&name, title, strcspn(title, ":"));
-        before = name.size > 0 ? " " : "";
-    }
-    if (!axis->is_named) {
-        attn_buffer_append_format(&name, "%s%zu", before, attn_grid_position(axis, i));
-        before = " ";
-    }
-    attn_buffer_append_string(&name, n > 0 ? before : "");
-    attn_buffer_append(&name, text, n);
-    attn_json_buffer(json, &name);
-}
 
 /* Writes the labels of the rows or columns of the map. */
 static void push_axis(struct attn_json_writer *json, const char *name,
                       const struct attn_grid_axis *axis)
 {
-    struct attn_buffer label = {0};
-
     attn_json_begin(attn_json_key(json, name), '{');
     attn_json_text(attn_json_key(json, "title"), axis->title);
     attn_json_size(attn_json_key(json, "n"), axis->n);
@@ -278,133 +241,13 @@ static void push_axis(struct attn_json_writer *json, const char *name,
     if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
         for (size_t i = 0; i < axis->n; i++) {
             size_t n;
+            const char *text = attn_grid_text(axis, i, &n);
 
-            attn_grid_text(axis, i, &n);
-            if (n > 0)
-                attn_grid_append_label(axis, i, &label);
-            attn_json_buffer(json, &label);
+            attn_json_string(json, text, n);
         }
         attn_json_end(json);
     }
-    attn_json_begin(attn_json_key(json, "names"), '[');
-    for (size_t i = 0; i < axis->n; i++)
-        push_name(json, axis, i);
     attn_json_end(json);
-    attn_json_end(json);
-}
-
-/* Writes the tokens of a text, each with the position of its row; a leading blank is removed and
- * recorded in `gaps`. */
-static void push_text(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
-{
-    const struct attn_grid_axis *axis = drawing->cells.grid.columns;
-    const size_t position = attn_table_find_role(drawing->table, ATTN_ROLE_POSITION);
-    const size_t n_row = position != SIZE_MAX ? attn_table_n_row(drawing->table) : 0;
-    size_t n, row = 0;
-
-    attn_json_begin(attn_json_key(json, "columns"), '{');
-    attn_json_size(attn_json_key(json, "n"), axis->n);
-    attn_json_begin(attn_json_key(json, "texts"), '[');
-    for (size_t i = 0; i < axis->n; i++) {
-        const char *text = attn_grid_text(axis, i, &n);
-        const size_t n_blank = n > 1 && *text == ' ';
-
-        attn_json_string(json, text + n_blank, n - n_blank);
-    }
-    attn_json_end(json);
-    attn_json_begin(attn_json_key(json, "gaps"), '[');
-    for (size_t i = 0; i < axis->n; i++) {
-        const char *text = attn_grid_text(axis, i, &n);
-
-        attn_json_integer(json, n > 1 && *text == ' ');
-    }
-    attn_json_end(json);
-    attn_json_begin(attn_json_key(json, "names"), '[');
-    for (size_t i = 0; i < axis->n; i++) {
-        const char *text = attn_grid_text(axis, i, &n);
-        struct attn_buffer name = {0};
-
-        for (size_t k = 0; k < n_row && drawing->cells.columns.of_rows[row] != i; k++)
-            row = row + 1 < n_row ? row + 1 : 0;
-        if (row < n_row && drawing->cells.columns.of_rows[row] == i) {
-            attn_buffer_append_string(&name, "position ");
-            attn_grid_append_cell(&name, drawing->table, row, position);
-        }
-        attn_buffer_append_string(&name, name.size > 0 ? " " : "");
-        if (n == 1 && *text == ' ')
-            attn_buffer_append_string(&name, "' '");
-        else
-            attn_buffer_append(&name, text + (n > 0 && *text == ' '), n - (n > 0 && *text == ' '));
-        attn_json_buffer(json, &name);
-    }
-    attn_json_end(json);
-    attn_json_end(json);
-}
-
-/* Appends BEFORE and the cell of ROW in the first column with ROLE, without a leading blank.
- * Returns false if the cell is missing. */
-static bool append_part(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                        enum attn_column_role role, const char *before)
-{
-    const size_t c = attn_table_find_role(table, role);
-    size_t n;
-
-    if (c == SIZE_MAX || attn_table_is_missing(table, row, c))
-        return false;
-    attn_buffer_append_string(out, before);
-    n = out->size;
-    attn_grid_append_cell(out, table, row, c);
-    if (out->size > n + 1 && out->data[n] == ' ')
-        memmove(out->data + n, out->data + n + 1, --out->size - n);
-    return true;
-}
-
-/* Appends the name of a row that is not on the map: "2.5, query 6, key 3 cat", "mlp", "row 7". */
-static void append_row_name(struct attn_buffer *out, const struct attn_table_drawing *drawing,
-                            size_t row)
-{
-    static const enum attn_column_role parts[] = {ATTN_ROLE_PART, ATTN_ROLE_SET, ATTN_ROLE_TOKEN};
-    const struct attn_table *table = drawing->table;
-    const size_t query = attn_table_find_role(table, ATTN_ROLE_QUERY);
-    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
-    bool is_there = false;
-
-    if (query != SIZE_MAX && !attn_table_is_missing(table, row, query)) {
-        const bool is_head = head != SIZE_MAX && !attn_table_is_missing(table, row, head);
-
-        append_part(out, table, row, ATTN_ROLE_LAYER, is_head ? "" : "MLP ");
-        append_part(out, table, row, ATTN_ROLE_HEAD, ".");
-        append_part(out, table, row, ATTN_ROLE_QUERY, ", query ");
-        append_part(out, table, row, ATTN_ROLE_KEY, ", key ");
-        append_part(out, table, row, ATTN_ROLE_TOKEN, " ");
-        return;
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_there; i++)
-        is_there = append_part(out, table, row, parts[i], "");
-    for (size_t c = 0; c < drawing->picture->n_label && !is_there; c++)
-        if (!attn_table_is_missing(table, row, c)) {
-            attn_grid_append_cell(out, table, row, c);
-            is_there = true;
-        }
-    if (!is_there)
-        attn_buffer_append_format(out, "row %zu", row);
-}
-
-/* Writes the names of rows that are not on the map; null for rows on it. */
-static void push_row_names(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
-{
-    struct attn_buffer name = {0};
-
-    attn_json_begin(attn_page_push_key(json, "names"), '[');
-    for (size_t r = 0; r < attn_table_n_row(drawing->table); r++) {
-        name.size = 0;
-        if (!is_on_map(drawing, r))
-            append_row_name(&name, drawing, r);
-        attn_json_string(json, name.size > 0 ? name.data : NULL, name.size);
-    }
-    attn_json_end(json);
-    json->out->has_failed |= name.has_failed;
-    attn_buffer_release(&name);
 }
 
 /* Returns the name of COLUMN; NULL if it is missing. */
@@ -433,12 +276,10 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
                    (view->traits & ATTN_VIEW_SEQUENCE) == 0 &&
                        attn_table_find_role(drawing->table, ATTN_ROLE_SITE) == SIZE_MAX &&
                        cells == SIZE_MAX);
-    if (!is_plot && is_text)
-        push_text(json, drawing);
-    else if (!is_plot) {
+    if (!is_plot && !is_text)
         push_axis(json, "rows", drawing->cells.grid.rows);
+    if (!is_plot)
         push_axis(json, "columns", drawing->cells.grid.columns);
-    }
     if (attn_json_begin_list(attn_json_key(json, "at"), !is_plot)) {
         for (size_t i = 0; i < attn_table_n_row(drawing->table); i++) {
             const bool is_there = is_on_map(drawing, i);
@@ -451,31 +292,20 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
     attn_json_end(json);
 }
 
-static void push_look(struct attn_json_writer *json, const struct attn_picture_options *picture)
+/* Writes the member `table`. */
+static void push_all(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
-    attn_json_begin(attn_page_push_key(json, "look"), '{');
-    attn_json_text(attn_json_key(json, "colormap"),
-                   picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
-    attn_json_text(attn_json_key(json, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
+    const struct attn_colormap *colormap = drawing->options->colormap;
+
+    attn_json_begin(attn_page_push_key(json, "table"), '{');
+    push_question(json, drawing);
+    push_columns(json, drawing);
+    push_map(json, drawing);
+    push_rows(json, drawing->table);
+    attn_json_text(attn_page_push_key(json, "colormap"),
+                   colormap ? attn_colormap_name(colormap) : NULL);
+    attn_json_line(json);
     attn_json_end(json);
-}
-
-static void push_all(struct attn_buffer *out, const struct attn_table_drawing *drawing)
-{
-    struct attn_json_writer json = {.out = out, .comma = ","};
-
-    attn_json_begin(&json, '{');
-    push_question(&json, drawing);
-    push_columns(&json, drawing);
-    push_map(&json, drawing);
-    push_rows(&json, drawing->table);
-    push_cells(&json, drawing->table);
-    push_row_names(&json, drawing);
-    push_look(&json, drawing->options);
-    attn_page_push_colors(&json, drawing->options->colormap);
-    attn_json_line(&json);
-    attn_json_end(&json);
-    attn_buffer_append_char(out, '\n');
 }
 
 /* --- The markup, with a figure and a table for browsers without scripts ---------------------- */
@@ -580,49 +410,55 @@ static void find_head(struct attn_page_question *question, const struct attn_tab
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-/* Fills QUESTION from DRAWING. */
-static enum attn_status fill(struct attn_page_question *question,
-                             const struct attn_table_drawing *drawing, struct attn_error *err)
+/* Fills the question of PAGE from DRAWING, and writes it into its document. */
+static enum attn_status fill(struct attn_page *page, const struct attn_table_drawing *drawing,
+                             struct attn_error *err)
 {
+    struct attn_page_question *question = &page->question;
+    struct attn_json_writer *json = &page->json;
     const char *title = drawing->options->title;
     const struct attn_grid *figure = &drawing->cells.grid;
-    const bool is_atlas = drawing->picture->cards && drawing->picture->n_label == 0;
-    const char *examples;
+    const struct attn_head_cards *cards = drawing->picture->cards;
     size_t n_example;
+    const char *examples = attn_table_page(drawing->table, &n_example);
 
+    question->has_examples = examples;
+    question->has_atlas = cards && drawing->picture->n_label == 0;
     if (title)
         attn_escape_append(&question->title, title, strlen(title));
-    else if (is_atlas || figure->title)
-        attn_buffer_append_string(&question->title, is_atlas ? "Atlas of heads" : figure->title);
+    else if (question->has_atlas || figure->title)
+        attn_buffer_append_string(&question->title,
+                                  question->has_atlas ? "Atlas of heads" : figure->title);
     else
         attn_buffer_append_format(&question->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);
-    push_all(&question->json, drawing);
-    examples = attn_table_page(drawing->table, &n_example);
-    attn_buffer_append(&question->examples, examples, n_example);
-    if (is_atlas)
-        ATTN_TRY(
-            attn_page_atlas_append(drawing->table, drawing->picture->cards, &question->atlas, err));
+    push_all(json, drawing);
+    if (examples)
+        attn_buffer_append(attn_json_value(attn_page_push_key(json, "examples")), examples,
+                           n_example);
+    if (question->has_atlas)
+        ATTN_TRY(attn_page_push_atlas(json, drawing->table, cards, err));
     ATTN_TRY(append_figure(&question->view, drawing, err));
+    if (!attn_page_has_frame() && drawing->is_figure && question->view.size > 0)
+        attn_json_string(attn_page_push_key(json, "svg"), question->view.data,
+                         question->view.size);
     append_table(&question->view, drawing->table);
     find_head(question, drawing);
     ATTN_TRY(attn_buffer_check(&question->title, err));
-    ATTN_TRY(attn_buffer_check(&question->json, err));
-    ATTN_TRY(attn_buffer_check(&question->examples, err));
     return attn_buffer_check(&question->view, err);
 }
 
-enum attn_status attn_page_question_init(struct attn_page_question *question,
-                                         const struct attn_table *table,
+enum attn_status attn_page_question_init(struct attn_page *page, const struct attn_table *table,
                                          const struct attn_table_picture *drawn,
-                                         const struct attn_picture_options *picture,
                                          struct attn_error *err)
 {
     struct attn_table_drawing drawing = {0};
-    enum attn_status status = attn_table_drawing_create(&drawing, table, drawn, picture, err);
+    enum attn_status status =
+        attn_table_drawing_create(&drawing, table, drawn, page->base.options.picture, err);
 
+    page->has_question = true;
     if (status == ATTN_OK)
-        status = fill(question, &drawing, err);
+        status = fill(page, &drawing, err);
     attn_table_drawing_release(&drawing);
     return status;
 }
@@ -630,8 +466,5 @@ enum attn_status attn_page_question_init(struct attn_page_question *question,
 void attn_page_question_release(struct attn_page_question *question)
 {
     attn_buffer_release(&question->title);
-    attn_buffer_release(&question->json);
-    attn_buffer_release(&question->examples);
-    attn_buffer_release(&question->atlas);
     attn_buffer_release(&question->view);
 }

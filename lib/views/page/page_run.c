@@ -3,8 +3,6 @@
 
 #include "base/escape.h"
 #include "base/path.h"
-#include "base/version.h"
-#include "formats/json_writer.h"
 #include "formats/quoting.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
@@ -19,20 +17,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The JSON object of the run. Each member begins a line; values have no blanks. */
-struct run_json {
-    const struct attn_page *page;
-    struct attn_buffer text;
-    struct attn_json_writer json; /* writes to `text` */
-};
-
-/* --- Pieces ---------------------------------------------------------------------------------- */
-
-static struct attn_json_writer *push_key(struct run_json *to, const char *name)
-{
-    return attn_page_push_key(&to->json, name);
-}
 
 /* --- Colors --------------------------------------------------------------------------------- */
 
@@ -104,190 +88,290 @@ void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colo
 }
 
 /* Writes the options of the initial look: color map, scale, theme, views. */
-static void push_look(struct run_json *to)
+static void push_look(struct attn_json_writer *json, const struct attn_page *page)
 {
-    const struct attn_picture_options *given = to->page->base.options.picture;
+    const struct attn_picture_options *given = page->base.options.picture;
     /* default options, for the run below a question */
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT;
-    const struct attn_picture_options *picture = to->page->has_question ? &patterns : given;
-    const struct attn_backdrop *backdrop = to->page->picture;
+    const struct attn_picture_options *picture = page->has_question ? &patterns : given;
+    const struct attn_backdrop *backdrop = page->picture;
     const char *figure = attn_figure_name(given->figure);
 
-    patterns.theme = given->theme;
-    if (to->page->has_question)
+    if (page->has_question)
         figure = backdrop && backdrop->is_in_text ? "tokens" : "matrix";
     else if (given->figure == ATTN_FIGURE_DEFAULT || given->figure == ATTN_FIGURE_PATCHES)
-        figure = backdrop && to->page->heads.n == 1 ? "tokens" : NULL;
-    attn_json_text(push_key(to, "colormap"),
+        figure = backdrop && page->heads.n == 1 ? "tokens" : NULL;
+    attn_json_text(attn_page_push_key(json, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
-    attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
-    attn_json_text(push_key(to, "span"), to->page->picture ? "patches" : "unit");
-    attn_page_push_scale(&to->json);
-    attn_json_text(push_key(to, "figure"), figure);
-    attn_json_bool(push_key(to, "hides_first"), attn_view_hides(attn_view_of(picture)));
-    if (attn_json_begin_list(push_key(to, "hidden"), picture->hides == ATTN_HIDDEN_SINKS)) {
-        for (size_t i = 0; i < to->page->base.n_position; i++)
-            if (to->page->base.labels.parks[i])
-                attn_json_size(&to->json, i);
-        attn_json_end(&to->json);
+    attn_json_text(attn_page_push_key(json, "span"), backdrop ? "patches" : "unit");
+    attn_page_push_scale(json);
+    attn_json_text(attn_page_push_key(json, "figure"), figure);
+    attn_json_bool(attn_page_push_key(json, "hides_first"), attn_view_hides(attn_view_of(picture)));
+    if (attn_json_begin_list(attn_page_push_key(json, "hidden"),
+                             picture->hides == ATTN_HIDDEN_SINKS)) {
+        for (size_t i = 0; i < page->base.n_position; i++)
+            if (page->base.labels.parks[i])
+                attn_json_size(json, i);
+        attn_json_end(json);
     }
-    attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
+    attn_json_bool(attn_page_push_key(json, "renormalizes"), picture->renormalizes);
 }
 
 /* --- The run --------------------------------------------------------------------------------- */
 
 /* Writes the first tokens of words, or null; and the positions of the rows, or null if all
  * positions have rows. */
-static void push_positions(struct run_json *to)
+static void push_positions(struct attn_json_writer *json, const struct attn_writer *writer)
 {
-    const struct attn_writer *writer = &to->page->base;
-
-    if (attn_json_begin_list(push_key(to, "words"), writer->labels.words)) {
+    if (attn_json_begin_list(attn_page_push_key(json, "words"), writer->labels.words)) {
         for (size_t i = 0; i < writer->n_position; i++)
             if (i == 0 || writer->labels.words[i] > writer->labels.words[i - 1])
-                attn_json_size(&to->json, i);
-        attn_json_end(&to->json);
+                attn_json_size(json, i);
+        attn_json_end(json);
     }
-    if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {
+    if (attn_json_begin_list(attn_page_push_key(json, "queries"),
+                             writer->n_query < writer->n_position)) {
         for (size_t i = 0; i < writer->n_query; i++)
-            attn_json_size(&to->json, writer->queries[i]);
-        attn_json_end(&to->json);
+            attn_json_size(json, writer->queries[i]);
+        attn_json_end(json);
     }
 }
 
 /* Writes the positions on which heads park weight, or null without a model. */
-static void push_parks(struct run_json *to)
+static void push_parks(struct attn_json_writer *json, const struct attn_page *page)
 {
-    struct attn_head_mixes *const *mixes = to->page->base.options.mixes;
+    struct attn_head_mixes *const *mixes = page->base.options.mixes;
 
-    if (attn_json_begin_list(push_key(to, "parks"),
-                             mixes && mixes[0] && !to->page->base.options.picture->merges_words)) {
-        for (size_t i = 0; i < to->page->base.n_position; i++)
+    if (attn_json_begin_list(attn_page_push_key(json, "parks"),
+                             mixes && mixes[0] && !page->base.options.picture->merges_words)) {
+        for (size_t i = 0; i < page->base.n_position; i++)
             if (attn_head_mixes_is_park(mixes[0], i))
-                attn_json_size(&to->json, i);
-        attn_json_end(&to->json);
+                attn_json_size(json, i);
+        attn_json_end(json);
     }
 }
 
-static void push_labels(struct run_json *to)
+/* Writes TOKENS [n] as the member NAME, and the labels that differ from them, keyed by position, as
+ * the member OTHERS. */
+static void push_tokens(struct attn_json_writer *json, const char *name, const char *others,
+                        const char *const *tokens, const size_t *sizes,
+                        const struct attn_token_texts *labels)
 {
-    const struct attn_page *page = to->page;
+    attn_json_append_tokens(attn_json_value(attn_page_push_key(json, name)), tokens, sizes,
+                            labels->n);
+    attn_json_begin(attn_page_push_key(json, others), '{');
+    for (size_t i = 0; i < labels->n; i++) {
+        size_t n;
+        const char *label = attn_token_text(labels, i, &n);
+        char place[24];
+
+        snprintf(place, sizeof place, "%zu", i);
+        if (n != sizes[i] || memcmp(label, tokens[i], n) != 0)
+            attn_json_string(attn_json_key(json, place), label, n);
+    }
+    attn_json_end(json);
+}
+
+void attn_page_push_run(struct attn_page *page)
+{
+    struct attn_json_writer *json = &page->json;
     const struct attn_labels *labels = &page->base.labels;
     size_t n_model = 0;
     const char *model = labels->model ? attn_path_last(labels->model, &n_model) : NULL;
 
-    attn_json_integer(push_key(to, "schema"), ATTN_JSON_SCHEMA);
-    attn_json_text(push_key(to, "version"), ATTN_VERSION);
-    attn_json_string(push_key(to, "model"), model, n_model);
-    attn_json_string(push_key(to, "title"), page->title.data ? page->title.data : "",
+    attn_json_string(attn_page_push_key(json, "model"), model, n_model);
+    attn_json_string(attn_page_push_key(json, "title"), page->title.data ? page->title.data : "",
                      page->title.size);
-    attn_json_string(push_key(to, "heading"),
+    attn_json_string(attn_page_push_key(json, "heading"),
                      page->heading.size > page->title.size ? page->heading.data : NULL,
                      page->heading.size);
-    attn_json_string(push_key(to, "text"), labels->tokens ? page->text.data : NULL,
+    attn_json_string(attn_page_push_key(json, "text"), labels->tokens ? page->text.data : NULL,
                      page->text.size);
-    attn_json_text(push_key(to, "site"), "pattern");
-    attn_json_begin(push_key(to, "options"), '{');
+    attn_json_begin(attn_page_push_key(json, "options"), '{');
     for (size_t i = 0; i < labels->n_option; i++) {
         size_t n_value;
         const char *value = attn_path_last(labels->options[i].value, &n_value);
 
-        attn_json_string(attn_json_key(&to->json, labels->options[i].name), value, n_value);
+        attn_json_string(attn_json_key(json, labels->options[i].name), value, n_value);
     }
-    attn_json_end(&to->json);
-    attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, page->base.n_position);
-    push_positions(to);
-    push_parks(to);
-    push_look(to);
-    push_key(to, "predictions");
-    if (page->predictions.size > 0)
-        attn_buffer_append(attn_json_value(&to->json), page->predictions.data,
-                           page->predictions.size);
-    else
-        attn_json_null(&to->json);
+    attn_json_end(json);
+    attn_json_append_ids(attn_json_value(attn_page_push_key(json, "ids")), labels,
+                         page->base.n_position);
+    push_tokens(json, "tokens", "labels", labels->tokens, labels->token_sizes, &page->names[0]);
+    if (labels->source_tokens)
+        push_tokens(json, "source_tokens", "source_labels", labels->source_tokens,
+                    labels->source_token_sizes, &page->names[1]);
+    push_positions(json, &page->base);
+    push_look(json, page);
+    attn_page_push_kinds(attn_page_push_key(json, "kinds"));
+    attn_json_text(attn_page_push_key(json, "grouping"), !labels->axes             ? "layer"
+                                                         : labels->axes->rank == 4 ? "batch"
+                                                                                   : "none");
+    attn_json_begin(attn_page_push_key(json, "tensors"), '{');
 }
 
-static const struct {
-    enum attn_measure measure;
-    const char *words, *unit;
-} measures[] = {
-#define MEASURE_ROW(id, words, unit) {ATTN_MEASURE_##id, words, unit},
+/* --- Tensors --------------------------------------------------------------------------------- */
+
+void attn_page_begin_tensor(struct attn_page *page, const struct attn_location *at,
+                            const char *form)
+{
+    const struct attn_extent extent = attn_writer_extent(&page->base, at);
+    struct attn_json_writer *json = &page->json;
+    struct attn_location *open = &page->tensor;
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    if (page->has_tensor && open->stack == at->stack && open->layer == at->layer &&
+        open->site == at->site)
+        return;
+    attn_page_end_tensor(page);
+    page->has_tensor = true;
+    *open = *at;
+    attn_location_archive_name(at, name);
+    attn_json_begin(attn_page_push_key(json, name), '{');
+    attn_json_text(attn_json_key(json, "site"), attn_site_name(at->site));
+    if (at->stack != ATTN_STACK_ONLY)
+        attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(at->stack));
+    attn_json_integer(attn_json_key(json, "layer"), at->layer);
+    attn_json_begin(attn_json_key(json, "shape"), '[');
+    attn_json_size(json, extent.n_head);
+    attn_json_size(json, extent.n_row);
+    attn_json_size(json, extent.n_col);
+    attn_json_end(json);
+    attn_json_text(attn_json_key(json, "form"), form);
+    attn_json_begin(attn_json_key(json, "data"), '{');
+}
+
+void attn_page_end_tensor(struct attn_page *page)
+{
+    if (page->has_tensor) {
+        attn_json_end(&page->json);
+        attn_json_end(&page->json);
+    }
+    page->has_tensor = false;
+}
+
+void attn_page_key_head(struct attn_page *page, int head)
+{
+    char key[16];
+
+    snprintf(key, sizeof key, "%d", head);
+    attn_json_key(&page->json, key);
+}
+
+void attn_page_begin_block(struct attn_page *page)
+{
+    attn_buffer_append_char(attn_json_value(&page->json), '"');
+    attn_page_data_begin(page->data, &page->pending);
+}
+
+void attn_page_end_block(struct attn_page *page)
+{
+    attn_page_data_end(page->data);
+    attn_buffer_append_char(&page->pending, '"');
+}
+
+/* --- Heads ----------------------------------------------------------------------------------- */
+
+static void push_not_finite(struct attn_json_writer *json, const struct attn_page_head *head)
+{
+    attn_json_begin(json, '[');
+    attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
+    attn_json_end(json);
+    json->out->has_failed |= head->not_finite.has_failed;
+}
+
+enum { STACK, LAYER, HEAD, IS_SOURCE, IS_ENCODER, STEP, KIND, STRENGTH, PARK, BAR, OUTSIDE };
+enum { NOT_FINITE = OUTSIDE + 1, FIRST_MEASURE };
+
+/* The columns of the table of heads, before its measures. */
+static const char *const columns[FIRST_MEASURE] = {"stack",      "layer", "head",    "is_source",
+                                                   "is_encoder", "step",  "kind",    "strength",
+                                                   "park",       "bar",   "outside", "not_finite"};
+
+static const enum attn_measure measures[] = {
+#define MEASURE_ROW(id) ATTN_MEASURE_##id,
     ATTN_PAGE_MEASURE_MAP(MEASURE_ROW)
 #undef MEASURE_ROW
 };
 
-enum { N_MEASURE = sizeof measures / sizeof *measures };
+enum { N_COLUMN = FIRST_MEASURE + sizeof measures / sizeof *measures };
 
-/* Returns true if layers have two kinds of attention, to the text and to a source, but stacks have
- * no names. */
-static bool has_kinds(const struct attn_page *page)
+static bool has_cell(const struct attn_page_head *head, int column)
 {
-    bool is_there[2] = {false, false};
+    const bool has[FIRST_MEASURE] = {
+        [STACK] = head->at.stack != ATTN_STACK_ONLY,
+        [LAYER] = true,
+        [HEAD] = true,
+        [IS_SOURCE] = head->is_source,
+        [IS_ENCODER] = head->is_encoder,
+        [STEP] = head->is_pooled,
+        [KIND] = head->type.kind,
+        [STRENGTH] = head->type.kind,
+        [PARK] = head->type.kind,
+        [BAR] = head->type.kind,
+        [OUTSIDE] = head->n_outside > 0,
+        [NOT_FINITE] = head->not_finite.size > 0,
+    };
 
-    for (size_t i = 0; i < page->heads.n; i++)
-        is_there[page->heads.items[i].is_source] = true;
-    return is_there[0] && is_there[1] && page->heads.items[0].at.stack == ATTN_STACK_ONLY;
+    return column >= FIRST_MEASURE || has[column];
 }
 
-static const char *kind_of(const struct attn_page_head *head, bool has_kind)
+static void push_cell(struct attn_json_writer *json, const struct attn_page_head *head, int column)
 {
-    return !has_kind ? "" : head->is_source ? "cross" : "self";
-}
-
-static void push_head(struct attn_json_writer *json, const struct attn_page *page,
-                      const struct attn_page_head *head, const char *kind)
-{
-    struct attn_buffer text = {0};
-    char group[32];
-
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "id"), head->id);
-    attn_page_head_append_place(&text, head);
-    attn_json_buffer(attn_json_key(json, "at"), &text);
-    attn_page_head_append_name(&text, head, &page->base.labels);
-    attn_buffer_append_string(&text, *kind ? " (" : "");
-    attn_buffer_append_format(&text, "%s%s", kind, *kind ? ")" : "");
-    attn_json_buffer(attn_json_key(json, "name"), &text);
-    if (head->at.stack != ATTN_STACK_ONLY)
-        attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(head->at.stack));
-    attn_json_integer(attn_json_key(json, "layer"), head->at.layer);
-    if (head->at.stack != ATTN_STACK_ONLY) {
-        snprintf(group, sizeof group, "%s:%d", attn_model_stack_name(head->at.stack),
-                 head->at.layer);
-        attn_json_text(attn_json_key(json, "group"), group);
-    } else {
-        attn_json_integer(attn_json_key(json, "group"), head->group);
-    }
-    attn_json_integer(attn_json_key(json, "head"), head->number);
-    attn_json_size(attn_json_key(json, "rows"), head->n_row);
-    attn_json_size(attn_json_key(json, "cols"), head->n_column);
-    if (head->is_source)
-        attn_json_bool(attn_json_key(json, "is_source"), true);
-    if (head->is_encoder)
-        attn_json_bool(attn_json_key(json, "is_encoder"), true);
-    attn_json_size(attn_json_key(json, "pooled"), head->k);
-    if (head->is_pooled)
-        attn_json_size(attn_json_key(json, "step"), head->step);
-    for (size_t i = 0; i < N_MEASURE; i++)
-        attn_page_push_number(attn_json_key(json, attn_measure_name(measures[i].measure)), 6,
-                              head->values[measures[i].measure]);
-    if (head->type.kind) {
-        attn_json_size(attn_json_key(json, "kind"),
-                       (size_t)(head->type.kind - attn_head_kind_at(0)));
-        attn_page_push_number(attn_json_key(json, "strength"), 3, head->type.weight);
-        attn_page_push_number(attn_json_key(json, "park"), 3, head->type.park);
+    if (!has_cell(head, column))
+        attn_json_null(json);
+    else if (column == STACK)
+        attn_json_text(json, attn_model_stack_name(head->at.stack));
+    else if (column == LAYER)
+        attn_json_integer(json, head->group);
+    else if (column == HEAD)
+        attn_json_integer(json, head->number);
+    else if (column == IS_SOURCE || column == IS_ENCODER)
+        attn_json_bool(json, true);
+    else if (column == STEP)
+        attn_json_size(json, head->step);
+    else if (column == KIND)
+        attn_json_size(json, (size_t)(head->type.kind - attn_head_kind_at(0)));
+    else if (column == STRENGTH)
+        attn_page_push_number(json, 3, head->type.weight);
+    else if (column == PARK)
+        attn_page_push_number(json, 3, head->type.park);
+    else if (column == BAR)
         attn_page_push_bar(json, head->type.shares, head->type.park);
-        if (head->type.name && strcmp(head->type.name, head->type.kind->name) != 0)
-            attn_json_text(attn_json_key(json, "type"), head->type.name);
+    else if (column == OUTSIDE)
+        attn_json_size(json, head->n_outside);
+    else if (column == NOT_FINITE)
+        push_not_finite(json, head);
+    else
+        attn_page_push_number(json, 6, head->values[measures[column - FIRST_MEASURE]]);
+}
+
+/* Writes the heads as a table; columns without a value are left out. */
+static void push_heads(struct attn_json_writer *json, const struct attn_page_heads *heads)
+{
+    bool is_there[N_COLUMN] = {false};
+
+    attn_json_begin(attn_page_push_key(json, "heads"), '{');
+    attn_json_begin(attn_json_key(json, "columns"), '[');
+    for (int c = 0; c < (int)N_COLUMN; c++) {
+        for (size_t i = 0; i < heads->n; i++)
+            is_there[c] |= has_cell(&heads->items[i], c);
+        if (is_there[c])
+            attn_json_text(json, c < FIRST_MEASURE
+                                     ? columns[c]
+                                     : attn_measure_name(measures[c - FIRST_MEASURE]));
     }
-    if (head->n_outside > 0)
-        attn_json_size(attn_json_key(json, "outside"), head->n_outside);
-    if (head->not_finite.size > 0) {
-        attn_json_begin(attn_json_key(json, "not_finite"), '[');
-        attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "rows"), '[');
+    for (size_t i = 0; i < heads->n; i++) {
+        attn_json_line(json);
+        attn_json_begin(json, '[');
+        for (int c = 0; c < (int)N_COLUMN; c++)
+            if (is_there[c])
+                push_cell(json, &heads->items[i], c);
         attn_json_end(json);
     }
-    json->out->has_failed |= head->not_finite.has_failed;
+    attn_json_end(json);
     attn_json_end(json);
 }
 
@@ -310,72 +394,49 @@ static size_t first_query(const struct attn_page *page)
     return writer->queries[writer->n_query - 1];
 }
 
-static void push_heads(struct run_json *to)
+void attn_page_push_findings(struct attn_page *page)
 {
-    const struct attn_page *page = to->page;
-    const struct attn_array_axes *axes = page->base.labels.axes;
-    const bool has_kind = has_kinds(page);
-    struct attn_json_writer *json;
+    struct attn_json_writer *json = &page->json;
+    struct attn_buffer words = {0};
 
-    attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
-    attn_json_integer(push_key(to, "bytes"), page->n_byte);
-    attn_json_size(push_key(to, "start"), page->start);
-    attn_json_size(push_key(to, "query"), first_query(page));
-    if (page->heads.n_whole < page->heads.n) {
-        struct attn_buffer words = {0};
-
-        attn_page_heads_append_pooled(&page->heads, &words);
-        attn_buffer_append_char(&words, '\0');
-        attn_json_text(push_key(to, "pooled"), words.has_failed ? "" : words.data);
-        attn_buffer_release(&words);
-    }
-    json = push_key(to, "heads");
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < page->heads.n; i++) {
-        attn_json_line(json);
-        push_head(json, page, &page->heads.items[i], kind_of(&page->heads.items[i], has_kind));
-    }
-    attn_json_end(json);
+    push_parks(json, page);
+    attn_json_size(attn_page_push_key(json, "start"), page->start);
+    attn_json_size(attn_page_push_key(json, "query"), first_query(page));
+    attn_page_heads_append_pooled(&page->heads, &words);
+    if (words.size > 0)
+        attn_json_buffer(attn_page_push_key(json, "pooled"), &words);
+    push_heads(json, &page->heads);
+    if (page->predictions.size > 0)
+        attn_buffer_append(attn_json_value(attn_page_push_key(json, "predictions")),
+                           page->predictions.data, page->predictions.size);
 }
 
-/* Writes the measures of heads: name, words, unit; and the kinds of heads. */
-static void push_measures(struct run_json *to)
-{
-    struct attn_json_writer *json = &to->json;
+static const char *const of_top[] = {"position", "id", "token", "label", "probability"};
 
-    attn_json_begin(push_key(to, "measures"), '[');
-    for (size_t i = 0; i < N_MEASURE; i++) {
-        attn_json_begin(json, '[');
-        attn_json_text(json, attn_measure_name(measures[i].measure));
-        attn_json_text(json, measures[i].words);
-        attn_json_text(json, measures[i].unit);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-    attn_page_push_kinds(push_key(to, "kinds"));
-}
-
-/* Begins an object on a new line, unless it is the first of an array. */
-static void begin_line(struct attn_json_writer *json)
+/* Writes a row of the table of predictions. The label is the printable token, null if it is the
+ * token. */
+static void push_top(struct attn_json_writer *json, const struct attn_candidate *top)
 {
-    json->comma = ",\n";
-    attn_json_begin(json, '{');
-    json->comma = ",";
-}
+    struct attn_buffer label = {0};
 
-static void push_metric(struct attn_json_writer *json, const struct attn_predictions *predictions)
-{
+    if (!top->token)
+        attn_buffer_append_format(&label, "id %d", (int)top->id);
+    else if (top->token_size == 1 && top->token[0] == ' ')
+        attn_buffer_append_string(&label, "' '");
+    else
+        attn_escape_append(&label, top->token, top->token_size);
     attn_json_line(json);
-    attn_json_begin(attn_json_key(json, "metric"), '[');
-    for (size_t i = 0; i < predictions->n_metric; i++) {
-        begin_line(json);
-        if (predictions->has_positions)
-            attn_json_size(attn_json_key(json, "position"), predictions->metric[i].position);
-        attn_json_text(attn_json_key(json, "name"), predictions->metric[i].name);
-        attn_page_push_number(attn_json_key(json, "value"), 6, predictions->metric[i].value);
-        attn_json_end(json);
-    }
+    attn_json_begin(json, '[');
+    attn_json_size(json, top->position);
+    attn_json_integer(json, top->id);
+    attn_json_string(json, top->token, top->token_size);
+    if (label.size > top->token_size)
+        attn_json_buffer(json, &label);
+    else
+        attn_json_null(json);
+    attn_page_push_number(json, 6, top->probability);
     attn_json_end(json);
+    attn_buffer_release(&label);
 }
 
 void attn_page_append_predictions(struct attn_buffer *out,
@@ -391,46 +452,14 @@ void attn_page_append_predictions(struct attn_buffer *out,
                    : !predictions->are_values   ? "labels by probability"
                    : predictions->has_labels    ? "labels by cosine"
                                                 : "labels by value");
-    attn_json_begin(attn_json_key(&json, "top"), '[');
-    for (size_t i = 0; i < predictions->n_top; i++) {
-        const struct attn_candidate *top = &predictions->top[i];
-        struct attn_buffer label = {0}; /* printable token, if it differs from the token */
-
-        begin_line(&json);
-        attn_json_size(attn_json_key(&json, "position"), top->position);
-        attn_json_integer(attn_json_key(&json, "id"), top->id);
-        attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
-        if (!top->token)
-            attn_buffer_append_format(&label, "id %d", (int)top->id);
-        else
-            attn_escape_append(&label, top->token, top->token_size);
-        if (top->token && top->token_size == 1 && top->token[0] == ' ') {
-            label.size = 0;
-            attn_buffer_append_string(&label, "' '");
-        }
-        if (label.size > top->token_size)
-            attn_json_string(attn_json_key(&json, "label"), label.data, label.size);
-        out->has_failed |= label.has_failed;
-        attn_buffer_release(&label);
-        attn_page_push_number(attn_json_key(&json, "probability"), 6, top->probability);
-        attn_json_end(&json);
-    }
+    attn_json_begin(attn_json_key(&json, "columns"), '[');
+    for (size_t i = 0; i < sizeof of_top / sizeof *of_top; i++)
+        attn_json_text(&json, of_top[i]);
     attn_json_end(&json);
-    attn_json_line(&json);
-    attn_json_begin(attn_json_key(&json, "next"), '[');
-    for (size_t i = 0; i < predictions->n_next; i++) {
-        const struct attn_continuation *next = &predictions->next[i];
-
-        begin_line(&json);
-        if (predictions->has_positions)
-            attn_json_size(attn_json_key(&json, "position"), next->position);
-        attn_json_text(attn_json_key(&json, "text"), next->text);
-        attn_page_push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
-        attn_json_end(&json);
-    }
+    attn_json_begin(attn_json_key(&json, "rows"), '[');
+    for (size_t i = 0; i < predictions->n_top; i++)
+        push_top(&json, &predictions->top[i]);
     attn_json_end(&json);
-    if (predictions->n_metric > 0)
-        push_metric(&json, predictions);
     attn_json_end(&json);
 }
 
@@ -468,16 +497,17 @@ static void add_cells(const struct attn_page *page, const struct attn_location *
     }
 }
 
-void attn_page_maps_add(const struct attn_page *page)
+/* Writes the member `maps`: for each head the weights of the neutral question on the cells of the
+ * tiles, then of the whole picture, as float32, least byte first. A sink has a minus sign. */
+static void push_maps(struct attn_page *page)
 {
-    if (!has_maps(page))
-        return;
-    attn_page_data_begin(page->data, "maps-data");
+    attn_page_push_key(&page->json, "maps");
+    attn_page_begin_block(page);
     for (size_t i = 0; i < page->heads.n; i++) {
         add_cells(page, &page->heads.items[i].at, ATTN_MAP_TILES);
         add_cells(page, &page->heads.items[i].at, ATTN_MAP_WHOLE);
     }
-    attn_page_data_end(page->data);
+    attn_page_end_block(page);
 }
 
 /* Writes the positions of each region of a text with a picture: of the picture only the first cell
@@ -511,26 +541,6 @@ static void push_regions(struct attn_json_writer *json, const struct attn_page *
     }
 }
 
-/* Writes the size of the picture, and the layout of its patches. */
-static void push_picture(struct run_json *to)
-{
-    const struct attn_backdrop *backdrop = to->page->picture;
-    struct attn_json_writer *json;
-
-    if (!backdrop)
-        return;
-    json = push_key(to, "picture");
-    attn_json_begin(json, '{');
-    attn_json_size(attn_json_key(json, "n_front"), backdrop->n_front);
-    attn_json_size(attn_json_key(json, "n_row"), backdrop->n_row);
-    attn_json_size(attn_json_key(json, "n_col"), backdrop->n_col);
-    attn_json_size(attn_json_key(json, "width"), backdrop->width);
-    attn_json_size(attn_json_key(json, "height"), backdrop->height);
-    if (backdrop->is_in_text)
-        push_regions(json, to->page);
-    attn_json_end(json);
-}
-
 /* Copies one row of pixels (attn_png_row_fn). */
 static void fill_row(void *user, size_t y, unsigned char *row)
 {
@@ -539,87 +549,53 @@ static void fill_row(void *user, size_t y, unsigned char *row)
     memcpy(row, (*backdrop)->rgb + y * (*backdrop)->stride * 3, (*backdrop)->width * 3);
 }
 
-enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err)
+enum attn_status attn_page_push_picture(struct attn_page *page, struct attn_error *err)
 {
     const struct attn_backdrop *backdrop = page->picture;
     const struct attn_png_image image = {.width = backdrop->width,
                                          .height = backdrop->height,
                                          .fill_row = fill_row,
                                          .user = &backdrop};
-    struct attn_buffer text = {0};
-    enum attn_status status = attn_png_append_base64(&image, &text, err);
+    struct attn_json_writer *json = &page->json;
+    struct attn_buffer png = {0};
+    enum attn_status status = attn_png_append_base64(&image, &png, err);
 
-    if (status == ATTN_OK) {
-        attn_page_write_text(page->base.sink, "<script type=\"text/plain\" id=\"picture-data\">");
-        attn_sink_write(page->base.sink, text.data, text.size);
-        attn_page_write_text(page->base.sink, "</script>\n");
-    }
-    attn_buffer_release(&text);
+    if (has_maps(page))
+        push_maps(page);
+    attn_json_begin(attn_page_push_key(json, "picture"), '{');
+    attn_json_size(attn_json_key(json, "n_front"), backdrop->n_front);
+    attn_json_size(attn_json_key(json, "n_row"), backdrop->n_row);
+    attn_json_size(attn_json_key(json, "n_col"), backdrop->n_col);
+    attn_json_size(attn_json_key(json, "width"), backdrop->width);
+    attn_json_size(attn_json_key(json, "height"), backdrop->height);
+    if (backdrop->is_in_text)
+        push_regions(json, page);
+    attn_json_buffer(attn_json_key(json, "png"), &png);
+    attn_json_end(json);
     return status;
 }
 
 /* --- The element ----------------------------------------------------------------------------- */
 
-/* Writes JSON inside an element. Characters that could end the element, and line separators, occur
- * only in strings and are replaced by escapes. */
-static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
+void attn_page_embed(struct attn_buffer *out, struct attn_buffer *json)
 {
-    static const struct {
-        const char *bytes, *escape;
-    } rows[] = {{"<", "\\u003c"},
-                {">", "\\u003e"},
-                {"&", "\\u0026"},
-                {"\xe2\x80\xa8", "\\u2028"},
-                {"\xe2\x80\xa9", "\\u2029"}};
     size_t begin = 0;
 
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-            const size_t size = strlen(rows[k].bytes);
+    for (size_t i = 0; i < json->size; i++) {
+        const char *at = json->data + i;
+        const bool is_mark = *at == '<' || *at == '>' || *at == '&';
+        const bool is_line = json->size - i > 2 && (memcmp(at, "\xe2\x80\xa8", 3) == 0 ||
+                                                    memcmp(at, "\xe2\x80\xa9", 3) == 0);
 
-            if (size > n - i || memcmp(json + i, rows[k].bytes, size) != 0)
-                continue;
-            attn_sink_write(sink, json + begin, i - begin);
-            attn_sink_write(sink, rows[k].escape, strlen(rows[k].escape));
-            begin = i + size;
-            i = begin - 1;
-            break;
-        }
-    attn_sink_write(sink, json + begin, n - begin);
-}
-
-void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json)
-{
-    attn_page_write_text(sink, "<script type=\"application/json\" id=\"");
-    attn_page_write_text(sink, id);
-    attn_page_write_text(sink, "\">\n");
-    write_embedded(sink, json->data, json->size);
-    attn_page_write_text(sink, "</script>\n");
-}
-
-enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err)
-{
-    struct run_json to = {.page = page, .json.comma = ","};
-    enum attn_status status;
-
-    to.json.out = &to.text;
-    attn_json_begin(&to.json, '{');
-    push_labels(&to);
-    attn_page_push_tokens(&to.json, page);
-    push_picture(&to);
-    attn_page_push_numbers(&to.json, page->n_byte);
-    attn_page_push_colors(&to.json,
-                          page->has_question ? NULL : page->base.options.picture->colormap);
-    push_measures(&to);
-    push_heads(&to);
-    attn_json_line(&to.json);
-    attn_json_end(&to.json);
-    attn_buffer_append_char(&to.text, '\n');
-    status = attn_buffer_check(&to.text, err);
-    if (status == ATTN_OK)
-        attn_page_write_json(page->base.sink, "run", &to.text);
-    attn_buffer_release(&to.text);
-    return status;
+        if (!is_mark && !is_line)
+            continue;
+        attn_buffer_append(out, json->data + begin, i - begin);
+        attn_buffer_append_format(out, "\\u%04x", is_mark ? *at : 0x2028 + (at[2] & 1));
+        begin = i + (is_mark ? 1 : 3);
+    }
+    attn_buffer_append(out, json->data + begin, json->size - begin);
+    out->has_failed |= json->has_failed;
+    json->size = 0;
 }
 
 /* --- Texts ------------------------------------------------------------------------------------ */
@@ -637,11 +613,4 @@ size_t attn_page_fit_text(const char *text, size_t size, size_t most)
         if (text[i] == ' ' && text[i - 1] != ' ')
             return i;
     return n;
-}
-
-void attn_page_append_element(struct attn_buffer *out, const char *tag, struct attn_page_file file)
-{
-    attn_buffer_append_format(out, "<%s>", tag);
-    attn_buffer_append(out, file.begin, (size_t)(file.end - file.begin));
-    attn_buffer_append_format(out, "</%s>\n", tag);
 }

@@ -5,20 +5,9 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const double most_numbers = 8e6; /* maximum numbers on a page, 4 bytes each */
-
-/* Returns the prefix of the block ids of a site, or NULL. */
-static const char *name_of(const struct attn_page_vectors *vectors, enum attn_site site)
-{
-    return site == vectors->query          ? "q"
-           : site == vectors->key          ? "k"
-           : site == ATTN_SITE_ATTN_SCORES ? "scores"
-           : site == ATTN_SITE_V           ? "v"
-                                           : NULL;
-}
 
 /* Returns true if all vectors of a row are selected in the layer of AT; adds the count of their
  * numbers to *N. */
@@ -68,50 +57,41 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, struct attn_error *err)
 {
-    const char *name = name_of(&page->vectors, event->at.site);
-    char head[ATTN_PAGE_ID_SIZE], id[2 * ATTN_PAGE_ID_SIZE];
+    const struct attn_page_vectors *vectors = &page->vectors;
+    const enum attn_site site = event->at.site;
+    const size_t n = place->extent.n_col;
 
-    if (!page->vectors.are_there || !name)
+    if (!vectors->are_there || (site != vectors->query && site != vectors->key &&
+                                site != ATTN_SITE_ATTN_SCORES && site != ATTN_SITE_V))
         return ATTN_OK;
     for (size_t r = 0; r < event->n_row; r++) {
-        const size_t n = place->extent.n_col;
         unsigned char *to;
 
         if (place->row + r == 0) {
-            attn_page_head_id(&event->at, head);
-            snprintf(id, sizeof id, "%s-%s", name, head);
-            attn_page_data_begin(page->data, id);
+            attn_page_begin_tensor(page, &event->at, "float32");
+            attn_page_key_head(page, event->at.head);
+            attn_page_begin_block(page);
         }
-        attn_event_copy_row(event, r, page->vectors.row, n);
-        to = attn_page_data_reserve(page->data, n * sizeof *page->vectors.row);
+        attn_event_copy_row(event, r, vectors->row, n);
+        to = attn_page_data_reserve(page->data, n * sizeof *vectors->row);
         if (to)
-            memcpy(to, page->vectors.row, n * sizeof *page->vectors.row);
+            memcpy(to, vectors->row, n * sizeof *vectors->row);
         if (place->row + r + 1 == place->extent.n_row)
-            attn_page_data_end(page->data);
+            attn_page_end_block(page);
         ATTN_TRY(attn_page_data_flush(page->data, err));
     }
     return ATTN_OK;
 }
 
-enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err)
+void attn_page_vectors_push(struct attn_page *page)
 {
     const struct attn_dims *dims = attn_selection_dims(page->base.labels.selection);
-    struct attn_buffer text = {0};
-    struct attn_json_writer json = {.out = &text, .comma = ",", .colon = ":"};
-    enum attn_status status;
+    struct attn_json_writer *json = &page->json;
 
-    if (!page->vectors.are_there)
-        return ATTN_OK;
-    attn_json_begin(&json, '{');
-    attn_json_text(attn_json_key(&json, "query"), attn_site_name(page->vectors.query));
-    attn_json_text(attn_json_key(&json, "key"), attn_site_name(page->vectors.key));
-    attn_json_size(attn_json_key(&json, "n_head"), dims->n_head);
-    attn_json_size(attn_json_key(&json, "n_kv_head"), dims->n_kv_head);
-    attn_json_end(&json);
-    attn_buffer_append_char(&text, '\n');
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_page_write_json(page->base.sink, "vectors", &text);
-    attn_buffer_release(&text);
-    return status;
+    attn_json_begin(attn_page_push_key(json, "vectors"), '{');
+    attn_json_text(attn_json_key(json, "query"), attn_site_name(page->vectors.query));
+    attn_json_text(attn_json_key(json, "key"), attn_site_name(page->vectors.key));
+    attn_json_size(attn_json_key(json, "n_head"), dims->n_head);
+    attn_json_size(attn_json_key(json, "n_kv_head"), dims->n_kv_head);
+    attn_json_end(json);
 }

@@ -2,11 +2,11 @@
  * page_writer.c - one self-contained web page that shows the patterns of all selected heads,
  * without network access.
  *
- * The page is page/viewer.html with its marks replaced by styles and scripts, which its policy
- * allows by their hashes, and by the data. The data of a head is written when the head is complete:
- * one block (page_data.c) with one byte per cell, 0 if masked, otherwise 1 + round(254 sqrt(w)). A
+ * The page is a document of JSON in the order of events (page_internal.h), in a frame of styles and
+ * scripts (page_frame.c). The weights of a head are written when the head is complete: as a string
+ * of base64 (page_data.c) with one byte per cell, 0 if masked, otherwise 1 + round(254 sqrt(w)). A
  * page with few cells uses two bytes, 1 + round(65534 sqrt(w)): first the high bytes of all cells,
- * then the low bytes. Then come the run (page_run.c), the thumbnails and the script.
+ * then the low bytes.
  */
 #include "page/page_internal.h"
 #include "tensors/view.h"
@@ -107,197 +107,7 @@ static void make_title(struct attn_page *w)
     w->heading.has_failed |= w->title.has_failed;
 }
 
-/* --- The document ---------------------------------------------------------------------------- */
-
-/* Returns true if the page shows heads, alone or below a question. */
-static bool has_viewer(const struct attn_page *w)
-{
-    return w->heads.n > 0;
-}
-
-/* Returns the heading of the page: of its question, or else of its run. */
-static const struct attn_buffer *heading_of(const struct attn_page *w)
-{
-    return w->has_question ? &w->question.title : &w->heading;
-}
-
-static void append_title(struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_buffer *heading = heading_of(w);
-
-    if (heading->size > 0)
-        attn_markup_append(out, heading->data, heading->size, true);
-    else
-        attn_buffer_append_string(out, "attention");
-}
-
-static void append_heading(struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_buffer *heading = heading_of(w);
-
-    if (heading->size == 0)
-        return;
-    attn_buffer_append_string(out, "<h1><bdi>");
-    attn_markup_append(out, heading->data, heading->size, true);
-    attn_buffer_append_string(out, "</bdi></h1>\n");
-}
-
-static void append_theme(struct attn_page *w, struct attn_buffer *out)
-{
-    if (w->base.options.picture->theme == ATTN_THEME_DARK)
-        attn_buffer_append_string(out, " data-theme=\"dark\"");
-}
-
-/* --- The document with a question ----------------------------------------------------------- */
-
-static void append_file(struct attn_buffer *out, struct attn_page_file file)
-{
-    attn_buffer_append(out, file.begin, (size_t)(file.end - file.begin));
-}
-
-static void append_policy(struct attn_page *w, struct attn_buffer *out)
-{
-    if (w->base.options.picture->live)
-        append_file(out, ATTN_PAGE_FILE(live_policy));
-    else if (w->has_question || w->vectors.are_there || w->picture)
-        append_file(out, ATTN_PAGE_FILE(more_policy));
-    else
-        append_file(out, ATTN_PAGE_FILE(policy));
-}
-
-static bool has_examples(const struct attn_page *w)
-{
-    return w->question.examples.size > 0 && !has_viewer(w);
-}
-
-static bool has_atlas(const struct attn_page *w)
-{
-    return w->question.atlas.size > 0 && !has_viewer(w);
-}
-
-static void append_styles(struct attn_page *w, struct attn_buffer *out)
-{
-    if (w->has_question)
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(question_css));
-    if (has_examples(w))
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(examples_css));
-    if (has_atlas(w))
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(atlas_css));
-    if (w->vectors.are_there)
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
-    if (w->picture)
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
-}
-
-/* Appends the section of the question. Without heads, skips their part of the document. */
-static void append_question(struct attn_page *w, struct attn_buffer *out)
-{
-    static const char next[] = "@DATA@";
-
-    if (has_examples(w))
-        attn_buffer_append_string(out, "<section id=\"examples\" hidden></section>\n");
-    if (has_atlas(w))
-        attn_buffer_append_string(out, "<section id=\"atlas\" hidden></section>\n");
-    if (w->has_question)
-        attn_buffer_append_format(out, "<section id=\"question\"%s hidden></section>\n",
-                                  has_viewer(w) ? "" : " class=\"alone\"");
-    if (!has_viewer(w))
-        w->rest = memmem(w->rest, (size_t)(attn_page_html_end - w->rest), next, sizeof next - 1);
-}
-
-/* Appends the scripts that precede the one of the viewer. */
-static void append_scripts(struct attn_page *w, struct attn_buffer *out)
-{
-    if (w->has_question && has_viewer(w))
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(question_js));
-    if (has_examples(w))
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(examples_js));
-    if (has_atlas(w))
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(atlas_js));
-    if (w->vectors.are_there)
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
-    if (w->picture)
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(picture_js));
-}
-
-static void append_script(struct attn_page *w, struct attn_buffer *out)
-{
-    append_file(out, has_viewer(w) ? ATTN_PAGE_FILE(js) : ATTN_PAGE_FILE(question_js));
-}
-
-/* Appends what a browser without scripts shows: the figure and the table of a question; of a run
- * the command that draws it. */
-static void append_static(struct attn_page *w, struct attn_buffer *out)
-{
-    attn_buffer_append(out, w->question.view.data, w->question.view.size);
-    if (has_viewer(w))
-        attn_buffer_append_format(out,
-                                  "<p>A script shows the weights. Without scripts, <code>attn-cli "
-                                  "%s --svg FILE</code> draws them as a picture.</p>\n",
-                                  w->base.labels.axes ? "attend" : "run");
-}
-
-static void append_live(struct attn_page *w, struct attn_buffer *out)
-{
-    if (w->base.options.picture->live)
-        attn_page_live_append_scripts(out);
-}
-
-static const char version[] = ATTN_VERSION;
-
-/* The replacement of a mark: a function, or bytes. A mark with neither makes write_document
- * stop. */
-static const struct mark {
-    const char *name;
-    void (*append)(struct attn_page *w, struct attn_buffer *out);
-    const char *begin, *end;
-} marks[] = {
-    {"@THEME@", append_theme, NULL, NULL},
-    {"@POLICY@", append_policy, NULL, NULL},
-    {"@VERSION@", NULL, version, version + sizeof version - 1},
-    {"@TITLE@", append_title, NULL, NULL},
-    {"@STYLE@", NULL, attn_page_css, attn_page_css_end},
-    {"@STYLES@", append_styles, NULL, NULL},
-    {"@QUESTION@", append_question, NULL, NULL},
-    {"@HEADING@", append_heading, NULL, NULL},
-    {"@DATA@", NULL, NULL, NULL},
-    {"@STATIC@", append_static, NULL, NULL},
-    {"@SHARED@", NULL, attn_page_shared_js, attn_page_shared_js_end},
-    {"@MAP@", NULL, attn_page_map_js, attn_page_map_js_end},
-    {"@SCRIPTS@", append_scripts, NULL, NULL},
-    {"@SCRIPT@", append_script, NULL, NULL},
-    {"@LIVE@", append_live, NULL, NULL},
-};
-
-/* Writes the document up to the next mark at which it stops, or to its end. */
-static enum attn_status write_document(struct attn_page *w, struct attn_error *err)
-{
-    struct attn_buffer out = {0};
-    enum attn_status status;
-
-    for (bool is_going_on = true; is_going_on && w->rest < attn_page_html_end;) {
-        const char *at = memchr(w->rest, '@', (size_t)(attn_page_html_end - w->rest));
-        const struct mark *mark = NULL;
-
-        for (size_t i = 0; at && !mark && i < sizeof marks / sizeof *marks; i++)
-            if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
-                mark = &marks[i];
-        attn_buffer_append(&out, w->rest, (size_t)((at ? at : attn_page_html_end) - w->rest));
-        w->rest = !at ? attn_page_html_end : at + (mark ? strlen(mark->name) : 1);
-        if (mark && mark->append)
-            mark->append(w, &out);
-        else if (mark && mark->begin)
-            attn_buffer_append(&out, mark->begin, (size_t)(mark->end - mark->begin));
-        else if (at && !mark)
-            attn_buffer_append_char(&out, '@');
-        is_going_on = !mark || mark->append || mark->begin;
-    }
-    status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK)
-        attn_sink_write(w->base.sink, out.data, out.size);
-    attn_buffer_release(&out);
-    return status;
-}
+/* --- The data -------------------------------------------------------------------------------- */
 
 /* Writes the levels of ROW [n]: one byte each to HIGH; with two bytes, the high byte to HIGH and
  * the low byte to LOW. Columns from N_SEEN on are masked. */
@@ -324,14 +134,13 @@ static void put_levels(const struct attn_page *w, const float *row, size_t n, si
     low->size += lower ? n : 0;
 }
 
-/* Appends BYTES to the open block, and empties BYTES. */
-static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
+/* Appends BYTES [n] to the open block. */
+static void add_levels(struct attn_page *w, const void *bytes, size_t n)
 {
-    unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
+    unsigned char *to = n > 0 ? attn_page_data_reserve(w->data, n) : NULL;
 
     if (to)
-        memcpy(to, bytes->data, bytes->size);
-    bytes->size = 0;
+        memcpy(to, bytes, n);
 }
 
 /* Returns how well HEAD opens the page (first_head.h); its measure `far` in an encoder, a source or
@@ -369,8 +178,12 @@ static enum attn_status begin_block(struct attn_page *w, struct attn_page_head *
     if (head->pooled) {
         ATTN_TRY(attn_sink_create_memory(&head->block, err));
         ATTN_TRY(attn_page_data_create(w->base.options.pool, head->block, &w->data, err));
+        attn_page_data_begin(w->data, &(struct attn_buffer){0});
+        return ATTN_OK;
     }
-    attn_page_data_begin(w->data, head->id);
+    attn_page_begin_tensor(w, &head->at, w->n_byte == 2 ? "root16" : "root8");
+    attn_page_key_head(w, head->at.head);
+    attn_page_begin_block(w);
     return ATTN_OK;
 }
 
@@ -378,6 +191,7 @@ static enum attn_status begin_block(struct attn_page *w, struct attn_page_head *
 static enum attn_status keep_block(struct attn_page *w, struct attn_page_head *head,
                                    struct attn_error *err)
 {
+    attn_page_data_end(w->data);
     ATTN_TRY(attn_page_data_finish(w->data, err));
     ATTN_TRY(attn_sink_check(head->block, err));
     attn_page_data_free(w->data);
@@ -406,20 +220,22 @@ static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err
     ATTN_TRY(attn_page_data_create(w->base.options.pool, w->base.sink, &w->data, err));
     for (size_t i = 0; i < w->heads.n; i++) {
         struct attn_page_head *head = &w->heads.items[i];
-        unsigned char *levels;
 
+        attn_page_begin_tensor(w, &head->at, "root8");
+        attn_page_key_head(w, head->at.head);
         if (head->block) {
+            attn_buffer_append_char(attn_json_value(&w->json), '"');
+            ATTN_TRY(attn_page_write_pending(w, err));
             attn_sink_write(w->base.sink, attn_sink_bytes(head->block, &head->n_byte),
                             head->n_byte);
+            attn_buffer_append_char(&w->pending, '"');
             attn_sink_free(head->block);
             head->block = NULL;
-            continue;
+        } else {
+            attn_page_begin_block(w);
+            add_levels(w, head->pooled, head->n_pooled);
+            attn_page_end_block(w);
         }
-        attn_page_data_begin(w->data, head->id);
-        levels = attn_page_data_reserve(w->data, head->n_pooled);
-        if (levels)
-            memcpy(levels, head->pooled, head->n_pooled);
-        attn_page_data_end(w->data);
         ATTN_TRY(attn_page_data_finish(w->data, err));
     }
     return ATTN_OK;
@@ -431,10 +247,12 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     const size_t i = (size_t)(head - w->heads.items);
     const bool has_failed = w->low.has_failed;
 
-    move_bytes(w, &w->low);
-    attn_page_data_end(w->data);
+    add_levels(w, w->low.data, w->low.size);
+    w->low.size = 0;
     if (head->pooled)
         ATTN_TRY(keep_block(w, head, err));
+    else
+        attn_page_end_block(w);
     attn_page_heads_end(&w->heads, head);
     attn_page_heads_choose(&w->heads);
     if (i == 0 || is_better(w, head, &w->heads.items[w->start]))
@@ -490,41 +308,6 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-/* Writes a page that contains one figure as SVG, without scripts, under the title of the figure. */
-static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
-                                     struct attn_error *err)
-{
-    static const char opening[] = "<title>";
-    const char *bytes, *begin, *end = NULL;
-    size_t n;
-
-    ATTN_TRY(attn_sink_check(svg, err));
-    bytes = attn_sink_bytes(svg, &n);
-    attn_page_write_text(
-        sink, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
-    attn_page_write_file(sink, ATTN_PAGE_FILE(figure_policy));
-    attn_page_write_text(
-        sink, " img-src data:; base-uri 'none'; form-action 'none'\">\n"
-              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-              "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>");
-    begin = memmem(bytes, n, opening, sizeof opening - 1);
-    if (begin) {
-        begin += sizeof opening - 1;
-        end = memchr(begin, '<', n - (size_t)(begin - bytes));
-    }
-    if (end && end > begin)
-        attn_sink_write(sink, begin, (size_t)(end - begin));
-    else
-        attn_page_write_text(sink, "attention");
-    attn_page_write_text(sink, "</title>\n<style>");
-    attn_page_write_file(sink, ATTN_PAGE_FILE(figure_css));
-    attn_page_write_text(sink, "</style>\n</head>\n<body>\n");
-    attn_sink_write(sink, bytes, n);
-    attn_page_write_text(sink, "</body>\n</html>\n");
-    return ATTN_OK;
-}
-
 /* Writes FIGURE as a page to SINK. The caller checks SINK for errors. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
@@ -535,38 +318,66 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
     ATTN_TRY(attn_sink_create_memory(&svg, err));
     status = attn_figure_svg_write(figure, svg, n_unknown, err);
     if (status == ATTN_OK)
-        status = write_figure(svg, sink, err);
+        status = attn_page_frame_figure(svg, sink, err);
     attn_sink_free(svg);
     return status;
 }
 
-/* --- A page of a table ----------------------------------------------------------------------- */
+/* --- The document ---------------------------------------------------------------------------- */
 
-/* Writes a whole page without heads. */
-static enum attn_status write_question(struct attn_page *w, struct attn_error *err)
+enum attn_status attn_page_write_pending(struct attn_page *page, struct attn_error *err)
 {
-    w->rest = attn_page_html;
-    ATTN_TRY(write_document(w, err));
-    attn_page_write_json(w->base.sink, "question-data", &w->question.json);
-    if (has_examples(w))
-        attn_page_write_json(w->base.sink, "examples-data", &w->question.examples);
-    if (has_atlas(w))
-        attn_page_write_json(w->base.sink, "atlas-data", &w->question.atlas);
-    return write_document(w, err);
+    struct attn_buffer text = {0};
+    enum attn_status status;
+
+    attn_page_embed(&text, &page->pending);
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_sink_write(page->base.sink, text.data, text.size);
+    attn_buffer_release(&text);
+    return status;
 }
 
+/* Begins the document with the members that all pages have. */
+static void begin_document(struct attn_page *w)
+{
+    w->json = (struct attn_json_writer){.out = &w->pending, .comma = ",", .colon = ":"};
+    attn_json_begin(&w->json, '{');
+    attn_json_integer(attn_page_push_key(&w->json, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(attn_page_push_key(&w->json, "version"), ATTN_VERSION);
+    attn_json_text(attn_page_push_key(&w->json, "theme"),
+                   w->base.options.picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
+    attn_page_push_colors(&w->json, w->base.options.picture->colormap);
+}
+
+/* Ends the document. */
+static enum attn_status end_document(struct attn_page *w, struct attn_error *err)
+{
+    attn_json_line(&w->json);
+    attn_json_end(&w->json);
+    attn_buffer_append_char(&w->pending, '\n');
+    return attn_page_write_pending(w, err);
+}
+
+/* Draws a page of a table, without heads. */
 static enum attn_status draw_table(const struct attn_table *table,
                                    const struct attn_table_picture *drawn,
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err)
 {
-    struct attn_page page = {.base = {.sink = sink, .options = {.picture = picture}},
-                             .has_question = true};
-    enum attn_status status = attn_page_question_init(&page.question, table, drawn, picture, err);
+    struct attn_page page = {.base = {.sink = sink, .options = {.picture = picture}}};
+    enum attn_status status;
 
+    begin_document(&page);
+    status = attn_page_question_init(&page, table, drawn, err);
     if (status == ATTN_OK)
-        status = write_question(&page, err);
+        status = attn_page_frame_begin(&page, err);
+    if (status == ATTN_OK)
+        status = end_document(&page, err);
+    if (status == ATTN_OK)
+        status = attn_page_frame_end(&page, err);
     attn_page_question_release(&page.question);
+    attn_buffer_release(&page.pending);
     return status;
 }
 
@@ -593,11 +404,10 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
     size_t widest = 0;
 
+    begin_document(w);
     if (writer->options.table) {
-        ATTN_TRY(attn_page_question_init(&w->question, writer->options.table,
-                                         writer->options.table_picture, writer->options.picture,
-                                         err));
-        w->has_question = true;
+        ATTN_TRY(
+            attn_page_question_init(w, writer->options.table, writer->options.table_picture, err));
     } else if (attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
                (attn_figure_traits(picture->figure) & ATTN_FIGURE_NO_PAGE) ||
                (picture->figure == ATTN_FIGURE_PATCHES &&
@@ -607,11 +417,9 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
                                        &writer->options, &w->figure, err);
     }
     writer->is_in_order = true;
-    w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
     w->picture = find_picture(w);
-    ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     for (size_t i = 0; i < w->heads.n; i++)
         widest = w->heads.items[i].n_column > widest ? w->heads.items[i].n_column : widest;
@@ -623,7 +431,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->top = w->n_byte == 2 ? 65534 : 254;
     make_title(w);
     ATTN_TRY(attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err));
-    return write_document(w, err);
+    attn_page_push_run(w);
+    return attn_page_frame_begin(w, err);
 }
 
 /* Chooses the head that is shown first again, now that all parks are known. */
@@ -662,35 +471,34 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
 
     if (w->figure) {
         ATTN_TRY(attn_writer_finish(w->figure, err));
-        return write_figure(w->svg, writer->sink, err);
+        return attn_page_frame_figure(w->svg, writer->sink, err);
     }
     ATTN_TRY(attn_buffer_check(&w->heading, err));
     ATTN_TRY(attn_buffer_check(&w->text, err));
     if (!w->data)
         ATTN_TRY(write_blocks(w, err));
-    attn_page_data_begin(w->data, "thumbs-data");
+    attn_page_end_tensor(w);
+    attn_json_end(&w->json);
+    attn_page_push_key(&w->json, "thumbs");
+    attn_page_begin_block(w);
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
-        const size_t n = head->n_plane * head->n_thumb_row * head->n_thumb_col;
-        unsigned char *out = attn_page_data_reserve(w->data, n);
 
-        if (out)
-            memcpy(out, head->thumb, n);
+        add_levels(w, head->thumb, head->n_plane * head->n_thumb_row * head->n_thumb_col);
     }
-    attn_page_data_end(w->data);
-    attn_page_maps_add(w);
+    attn_page_end_block(w);
     attn_page_heads_type(&w->heads, writer->options.mixes);
     ATTN_TRY(choose_start(w, err));
-    ATTN_TRY(attn_page_data_finish(w->data, err));
-    if (w->has_question)
-        attn_page_write_json(writer->sink, "question-data", &w->question.json);
-    ATTN_TRY(attn_page_vectors_write(w, err));
+    if (w->vectors.are_there)
+        attn_page_vectors_push(w);
     if (w->picture)
-        ATTN_TRY(attn_page_picture_write(w, err));
-    ATTN_TRY(attn_page_run_write(w, err));
+        ATTN_TRY(attn_page_push_picture(w, err));
+    attn_page_push_findings(w);
     if (writer->options.picture->live)
-        ATTN_TRY(attn_page_live_write(w, err));
-    return write_document(w, err);
+        attn_page_push_live(w);
+    ATTN_TRY(attn_page_data_finish(w->data, err));
+    ATTN_TRY(end_document(w, err));
+    return attn_page_frame_end(w, err);
 }
 
 static void release_page(struct attn_writer *writer)
@@ -702,13 +510,13 @@ static void release_page(struct attn_writer *writer)
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
     attn_page_question_release(&w->question);
-    attn_token_texts_release(w->texts, 2);
     attn_token_texts_release(w->names, 2);
     attn_buffer_release(&w->title);
     attn_buffer_release(&w->heading);
     attn_buffer_release(&w->text);
     attn_buffer_release(&w->predictions);
     attn_buffer_release(&w->low);
+    attn_buffer_release(&w->pending);
     attn_free(w->vectors.row);
     attn_free(w->row);
 }

@@ -221,7 +221,7 @@ let isFollowing = false, taken = null; // taken: by head and cell, what is taken
 
 async function readTaken() {
   if (!neutral && !picture.drops_sinks) return;
-  taken = new Float32Array((await viewer.inflate(viewer.blockOf('maps-data'))).buffer);
+  taken = new Float32Array((await viewer.inflate(run.maps)).buffer);
 }
 
 const isSink = w => w < 0 || Object.is(w, -0);
@@ -247,8 +247,8 @@ function takeAway(h, weights) {
 }
 
 async function readLevels() {
-  await Promise.all([readTaken(), ...run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
-    levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
+  await Promise.all([readTaken(), ...[run, run.other].slice(0, run.sets.length).map((run, set) => Promise.all(run.heads.map(async ({ block }, h) => {
+    levels[set][h] = await viewer.inflate(block);
   })))]);
   chooseLayer();
   isFollowing = true;
@@ -433,7 +433,7 @@ function fit() {
 function drawChips(weights, stepOf, isSigned, from) {
   const paper = viewer.isDark() ? 16 : 255;
   chips.forEach((chip, i) => {
-    const p = words[i], name = viewer.shortText(p), number = viewer.number(weights[p]);
+    const p = words[i], name = viewer.nameAt(p), number = viewer.number(weights[p]);
     const isSeen = !isInText || isFinite(weights[p]);
     chip.textContent = isInText ? name : name + ' ' + number;
     if (isInText) {
@@ -545,7 +545,7 @@ function kept() {
     return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
       svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
   }
-  return viewer.keptGrid('all heads, ' + viewer.shortText(viewer.lookedFrom()));
+  return viewer.keptGrid('all heads, ' + viewer.nameAt(viewer.lookedFrom()));
 }
 
 // --- Start --------------------------------------------------------------------------------------
@@ -582,9 +582,9 @@ const nameOf = p => `${Math.floor((p - nFront) / picture.n_col)},${(p - nFront) 
 return { open, nameOf, drawThumb, key, draw, ramp, span, kept };
 };
 
-// Loads the picture of a run; TEXT_OF returns its data blocks by name.
-attnPicture.load = textOf => new Promise(resolve => {
+// Loads the picture of a run.
+attnPicture.load = ({ picture }) => new Promise(resolve => {
   const image = new Image();
   image.addEventListener('load', () => resolve(image));
-  image.src = 'data:image/png;base64,' + textOf('picture-data').trim();
+  image.src = 'data:image/png;base64,' + picture.png;
 });

@@ -25,6 +25,20 @@ let nView = 0;
 const numberOf = value => typeof value === 'boolean' ? Number(value)
   : typeof value === 'number' ? value : NaN;
 
+// Returns the name of line I of a map: "layer 2", "position 3 cat", "mlp".
+const lineName = ({ title, positions, texts, n_main: nMain }, i) => [positions || i < nMain ? (title ?? '').split(':')[0] : '', positions?.[i] ?? '',
+  (texts?.[i] ?? '').replace(/^ +/, '')].filter(text => text !== '').join(' ');
+
+// Returns the label of line I of a map.
+const lineLabel = ({ positions, texts }, i) => ({ position: positions?.[i] ?? '', text: texts?.[i].replace(/^ +| +$/g, '') || (texts?.[i] ? `'${texts[i]}'` : '') });
+
+// Returns a number with DIGITS decimals, or by its magnitude if these are too few; without DIGITS as it is.
+function plain(x, digits) {
+  const size = Math.abs(x), text = digits === undefined || size === 0 ? String(size)
+    : size < 0.5 * 10 ** -digits || size >= 1e5 ? size.toExponential(1).replace(/([+-])(\d)$/, '$10$2') : size.toFixed(digits);
+  return (x < 0 ? '\u2212' : '') + text;
+}
+
 // --- One container ------------------------------------------------------------------------------
 
 class View {
@@ -39,8 +53,6 @@ class View {
     // index of the first column of each role
     this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse());
     this.ramps = attnPage.rampsOf(data.colormaps);
-    // columns with a text in texts_of_rows
-    this.printed = [...this.columns.keys()].filter(i => ['real', 'boolean'].includes(this.columns[i].type));
     this.readGroups();
     this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
@@ -131,27 +143,31 @@ class View {
 
   // Returns the text of column I in ROW, as the tool prints it.
   textOf(row, i) {
-    const value = this.data.rows[row][i], { number } = this.columns[i];
-    return (number ? written(number, value) : this.data.texts_of_rows[row][this.printed.indexOf(i)] ?? value) ?? '\u2013';
+    const value = this.data.rows[row][i];
+    return typeof value === 'number' ? plain(value, this.columns[i].digits) : typeof value === 'boolean' ? value ? 'yes' : 'no' : value ?? '\u2013';
   }
 
   shownText(row) { return this.textOf(row, this.at.get(this.state.value)); }
 
   // Returns the name of a cell: "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
   cellName(r, c) {
-    const { rows, columns, is_pairs } = this.data.map;
-    return [rows?.names[r], columns.names[c]].filter(Boolean).join(is_pairs ? ' and ' : ', ');
+    const { rows, columns, is_pairs, kind } = this.data.map, text = columns.texts?.[c], position = this.valueOf(this.rowAt(r, c), 'position');
+    if (kind === 'tokens') return (position === null ? '' : 'position ' + position + ' ') + (text === ' ' ? "' '" : text.replace(/^ /, ''));
+    return [rows && lineName(rows, r), lineName(columns, c)].filter(Boolean).join(is_pairs ? ' and ' : ', ');
   }
 
+  // Returns the name of a row: that of its cell, otherwise "2.5, query 6, key 3 cat", "mlp", "row 7".
   rowName(row) {
-    const at = this.cellOf(row);
-    return at ? this.cellName(...at) : this.data.names[row];
+    const at = this.cellOf(row), part = (role, before) => [null, undefined].includes(this.valueOf(row, role)) ? '' : before + String(this.valueOf(row, role)).replace(/^ (?=.)/, '');
+    if (at) return this.cellName(...at);
+    if (part('query', '')) return part('layer', part('head', '') ? '' : 'MLP ') + part('head', '.') + part('query', ', query ') + part('key', ', key ') + part('token', ' ');
+    return ['part', 'set', 'token'].map(role => part(role, '')).concat(this.data.rows[row].slice(0, this.data.n_label)).find(text => text !== '' && text !== null) ?? 'row ' + row;
   }
 
   // --- Colors
 
   prepareColors() {
-    const { scale } = this.column(this.state.value), asked = this.data.look.colormap;
+    const { scale } = this.column(this.state.value), { colormap: asked } = this.data;
     this.step = attnPage.stepper(scale.curve, [scale.low, scale.high]);
     this.ramp = this.ramps[scale.is_signed ? (isDark() ? 'diverging-dark' : 'diverging')
       : asked && !asked.startsWith('diverging') ? asked : isDark() ? 'viridis' : 'blues'];
@@ -439,8 +455,8 @@ class View {
 
   // Returns the cells of the map.
   cellsOf() {
-    const { map, look } = this.data, { value, group, find } = this.state, { cell: form } = this.column(value);
-    const axis = axis => ({ ...axis, label: i => ({ position: axis.positions?.[i] ?? '', text: axis.texts?.[i] ?? '' }) });
+    const { map } = this.data, { value, group, find } = this.state, { cell, is_share: isShare } = this.column(value), form = isShare ? { factor: 100, digits: [0] } : { digits: [cell] };
+    const axis = axis => ({ ...axis, label: i => lineLabel(axis, i) });
     return { rows: axis(map.rows), columns: axis(map.columns), ramp: this.ramp, nothing: { masked: this.nothing },
       key: [value, group, isDark()].join('\n'), value: (r, c) => this.numberAt(r, c), step: () => this.step,
       kind: (r, c) => c >= (map.columns.n_main || Infinity) && this.rowsAt(r, c).length === 0 ? null : 'masked',
@@ -453,7 +469,7 @@ class View {
   }
 
   drawMap() {
-    const { map: { cell, columns }, look } = this.data, { map, nRow, nColumn } = this, width = attnPage.isPrinting ? PAPER : this.container.clientWidth;
+    const { map: { cell, columns } } = this.data, { map, nRow, nColumn } = this, width = attnPage.isPrinting ? PAPER : this.container.clientWidth;
     const room = Math.floor(width * (width >= 900 && !cell && !document.body.classList.contains('beside') ? 0.62 : 1));
     map.given = this.cellsOf();
     map.measure(1e3, 1e3);
@@ -525,12 +541,12 @@ class View {
   }
 
   makeTokens() {
-    const { texts, gaps } = this.data.map.columns;
+    const { texts } = this.data.map.columns;
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     texts.forEach((text, c) => {
-      if (c > 0 && gaps[c]) box.append(' '); // the gap is not part of the colored word
+      if (c > 0 && /^ ./s.test(text)) box.append(' '); // the gap is not part of the colored word
       else if (c > 0 && /^[\u2e80-\uffef]/.test(text)) box.append(el('wbr'));
-      this.addToken(box, text, 0, c);
+      this.addToken(box, text.replace(/^ (?=.)/s, ''), 0, c);
     });
     this.figure.append(box);
   }
@@ -816,14 +832,14 @@ return { show, mark, redraw };
 // The question of the page itself. The viewer may be below it, which follows the hash of the
 // address.
 (() => {
-  const block = document.getElementById('question-data'), place = document.getElementById('question');
-  if (!block || !place) return;
+  const data = attnPage.tableOf(attnPage.given), place = document.getElementById('question');
+  if (!data || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  const data = JSON.parse(block.textContent), { model, texts, note } = data, { shortly } = attnPage;
+  const { model, texts, note } = data, { shortly } = attnPage;
   document.getElementById('about').replaceChildren(...[...model ? [[shortly(model)]] : [],
     ...texts.filter(({ text }) => text).map(({ name, text }) => [...name ? [name + ': '] : [], shortly(text)]), ...note ? [[note]] : [],
-    ...!isAlone && texts.length > 1 ? [['the patterns are those of the first ' + (document.getElementById('picture-data') ? 'picture' : 'text')]] : []]
+    ...!isAlone && texts.length > 1 ? [['the patterns are those of the first ' + (attnPage.given.picture ? 'picture' : 'text')]] : []]
     .flatMap((nodes, i) => i === 0 ? nodes : ['; ', ...nodes]));
   attnQuestion.show(place, data);
   if (isAlone) {

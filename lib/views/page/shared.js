@@ -1,6 +1,5 @@
-// shared.js - functions that all scripts of a page use: for nodes, colors, numbers, legends and
-// files. Labels, ticks and the rules for writing numbers come from the library, in the objects of
-// the page (page_internal.h).
+// shared.js - functions that all scripts of a page use: for its document (page_internal.h), nodes,
+// colors, numbers, legends and files. Labels and ticks come from the library, in the document.
 'use strict';
 const attnPage = (() => {
 const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
@@ -20,6 +19,39 @@ const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink')
 // Returns TEXT isolated, in at most 160 characters, cut between words.
 const shortly = text => el('bdi', {}, text.length <= 160 ? text : text.slice(0, 160).replace(/ [^ ]{0,23}$/, '') + '\u2026');
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+
+// --- The document ---
+
+// Measures of heads: name, words, unit.
+const MEASURES = [['first', 'first token', ''], ['previous', 'previous token', ''], ['self', 'the token itself', ''], ['entropy', 'entropy', 'nats'],
+  ['far', 'far (none of these)', '']];
+
+// The rules for writing numbers (written). With one byte the square root of a weight has 254 levels, so that
+// a weight w is known to about sqrt(w) / 254; it has as many digits as that is worth.
+const NUMBERS = { cell: { factor: 100, digits: [0], zero: '.' }, share: { factor: 100, digits: [0], unit: ' %' },
+  probability: { factor: 100, digits: [2, 1], below: [1], unit: ' %' }, component: { digits: [4] }, measure: { digits: [2] },
+  tick: { figures: 2, is_bare: true } };
+const WEIGHTS = [, { digits: [4, 3, 2], below: [1.6129e-4, 1.6129e-2] }, { digits: [4] }].map(rule => ({ ...rule, none: 'masked', infinite: 'not finite' }));
+
+// Returns the rows of a table as objects, without what is missing.
+const objectsOf = ({ columns, rows }) => rows.map(row => Object.fromEntries(columns.map((name, i) => [name, row[i]]).filter(([, value]) => value !== null)));
+
+// Returns the run of a document: heads have their names, the size of their matrix, and their block of weights.
+function runOf(made) {
+  const { tensors, grouping, predictions } = made, patterns = Object.values(tensors).filter(({ site }) => site === 'pattern');
+  const blocks = patterns.flatMap(({ shape: [, rows, cols], data }) => Object.values(data).map(block => ({ block, rows, cols }))), bytes = patterns[0].form === 'root16' ? 2 : 1;
+  const heads = objectsOf(made.heads), hasKinds = !heads[0].stack && [true, undefined].every(is => heads.some(head => head.is_source === is)); // self and cross
+  const named = heads.map((head, i) => {
+    const { stack, layer, head: number, is_source: isSource } = head, { rows, cols } = blocks[i];
+    return { ...head, ...blocks[i], at: atOf(head), group: stack ? stack + ':' + layer : layer, pooled: Math.floor((Math.max(rows, cols) - 1) / 32) + 1, // cells of a thumbnail
+      name: (stack ? stack + ' layer ' + layer + ', ' : grouping === 'none' ? '' : grouping + ' ' + layer + ', ') + 'head ' + number + (hasKinds ? isSource ? ' (cross)' : ' (self)' : '') };
+  });
+  return { ...made, bytes, heads: named, measures: MEASURES, numbers: { ...NUMBERS, weight: WEIGHTS[bytes] }, sets: [''],
+    predictions: predictions && { ...predictions, top: objectsOf(predictions) } };
+}
+
+// Returns the table of a document, with its colors.
+const tableOf = ({ table, nothing, colormaps, svg }) => table && { ...table, nothing, colormaps, figure: svg };
 
 // --- Colors ---
 
@@ -139,6 +171,9 @@ function save(blob, name) {
 
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
-return { shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+const given = JSON.parse(document.getElementById('document').textContent); // the document of the page
+document.getElementById('document').remove();
+
+return { given, runOf, tableOf, NUMBERS, shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
   atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

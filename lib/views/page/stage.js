@@ -576,7 +576,7 @@ function makeBar(p) {
     el('span', { class: 'stage-meter', 'aria-hidden': 'true' }, el('i', { class: 'before' }), el('i', { class: 'after' })),
     el('span', { class: 'number' }));
   node.addEventListener('click', () => write(p.token));
-  node.disabled = p.token === null || !hasModel();
+  node.disabled = typeof p.token !== 'string' || !hasModel();
   return node;
 }
 

@@ -15,7 +15,7 @@ const inPixels = (node, lengths) => {
 
 // --- The run ---
 
-let run, blockOf, heads, groups, columns, byName, isComparison;
+let run, heads, groups, columns, byName, isComparison;
 let nTaken = 0; // number of shown runs: data decoded for an earlier run are discarded
 let plain; // the run as given
 let isEncoder; // rows of the encoder are shown
@@ -29,18 +29,15 @@ const queryAt = row => run.queries ? run.queries[row] : row;
 const signedSets = () => isComparison ? ['difference'] : [];
 const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen'];
 
-// Makes MADE the shown run. TEXT_OF returns its data blocks by name.
-function takeRun(made, textOf) {
+// Makes MADE the shown run, compared with run.other, if there is one.
+function takeRun(made) {
   run = made;
-  blockOf = textOf;
   heads = run.heads;
   groups = [...new Set(heads.map(h => h.group))];
   // of layers with two kinds of attention, to the text and to a source, whose stacks have no names
-  const hasKinds = !heads[0].stack && [true, undefined].every(is => heads.some(head => head.is_source === is));
-  run.groups = groups.map(group => [String(group).replace(':', ' '), !hasKinds ? '' : heads.find(head => head.group === group).is_source ? 'cross' : 'self']);
+  run.groups = groups.map(group => [String(group).replace(':', ' '), / .(self|cross).$/.exec(heads.find(head => head.group === group).name)?.[1] ?? '']);
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   byName = new Map(heads.map((h, i) => [h.at, i]));
-  run.sets ??= ['']; // of blocks; live.js adds those of another run
   run.set_names ??= ['chosen', 'exact'];
   isComparison = run.sets.length > 1;
   plain = { ...run };
@@ -52,7 +49,7 @@ function takeRun(made, textOf) {
 function arrange() {
   Object.assign(run, plain);
   if (isEncoder) {
-    for (const name of ['tokens', 'texts', 'labels', 'names', 'short']) run[name] = run['source_' + name];
+    for (const name of ['tokens', 'labels']) run[name] = run['source_' + name];
     Object.assign(run, { source_tokens: null, ids: null, queries: null, predictions: null });
   }
   rowOfQuery.clear();
@@ -63,7 +60,7 @@ function arrange() {
   maxPosition = max(maxKey, usualQuery);
 }
 
-takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
+takeRun(attnPage.runOf(attnPage.given));
 
 // The kinds of heads, which later runs of a live page do not change.
 const types = new Map(heads.map(({ at, kind, strength, park, bar }) => [at, { kind, strength, park, bar, ...run.kinds[kind] }]));
@@ -71,17 +68,17 @@ const typeOf = h => types.get(heads[h].at) ?? {};
 
 const headName = h => heads[h].name;
 
-// The run has texts as they are and, where these differ, printable texts.
 const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
-const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
 
-// These return the text of a position: alone; short, for maps. '' if there are no tokens.
-const labelsOf = isSource => (isSource ? run.source_labels : run.labels) || textsOf(isSource);
-const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? over?.nameOf(position) ?? '';
-const shortText = (position, isSource) => (isSource ? run.source_short : run.short)[position] ?? nameAt(position, isSource);
+// These return the text of a position: for readers; without blanks around it. '' if there are no tokens.
+const labelAt = (position, isSource) => (isSource ? run.source_labels : run.labels)?.[position] ?? tokensOf(isSource)?.[position] ?? '';
+const nameAt = (position, isSource) => {
+  const text = labelAt(position, isSource);
+  return text.trim() || (text ? "' '" : over?.nameOf(position) ?? '');
+};
 
-const isolated = (position, isSource) => '\u2068' + shortText(position, isSource) + '\u2069';
+const isolated = (position, isSource) => '\u2068' + nameAt(position, isSource) + '\u2069';
 
 // --- Weights ---
 
@@ -142,7 +139,7 @@ async function decode(h, set) {
   let weights = decoded.get(key);
   if (!weights) {
     const head = heads[h], { rows, cols, step = 1 } = head;
-    weights = weightsOf(await inflate(blockOf(head.id + run.sets[set])), ceil(rows / step) * ceil(cols / step), run.bytes);
+    weights = weightsOf(await inflate((set === 0 ? head : run.other.heads[h]).block), ceil(rows / step) * ceil(cols / step), run.bytes);
     if (step > 1) weights = spread(weights, head);
     if (set === 0)
       eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
@@ -156,8 +153,8 @@ const AT_ONCE = 16; // blocks
 
 // Inflates the blocks of all heads, a few at a time: to begin with all at once takes longer than a few frames.
 async function inflateAll() {
-  const all = [], blocks = heads.map(head => head.id + run.sets[0]), textOf = blockOf;
-  for (let i = 0; i < blocks.length; i += AT_ONCE) all.push(...await Promise.all(blocks.slice(i, i + AT_ONCE).map(id => inflate(textOf(id)))));
+  const all = [], blocks = heads.map(head => head.block);
+  for (let i = 0; i < blocks.length; i += AT_ONCE) all.push(...await Promise.all(blocks.slice(i, i + AT_ONCE).map(inflate)));
   return all;
 }
 
@@ -253,7 +250,7 @@ let differences = null; // the promise of readDifferences
 async function readDifferences() {
   const began = nTaken;
   await Promise.all(heads.map(async (head, h) => {
-    const { rows, cols } = head, sets = run.sets.map(set => inflate(blockOf(head.id + set)));
+    const { rows, cols } = head, sets = [head, run.other.heads[h]].map(({ block }) => inflate(block));
     const [own, other] = (await Promise.all(sets)).map(bytes => weightsOf(bytes, rows * cols, run.bytes));
     if (began !== nTaken) return;
     thumbs[h].difference = poolDifferences({ rows, cols, k: head.pooled }, own, other);
@@ -307,7 +304,7 @@ function largestOf(cells) {
 
 const stepper = range => attnPage.stepper(run.scale.curve, range);
 
-const labelOf = (position, isSource) => ({ position, text: shortText(position, isSource), isSought: isSought(position, isSource) });
+const labelOf = (position, isSource) => ({ position, text: nameAt(position, isSource), isSought: isSought(position, isSource) });
 
 // Returns a matrix as the cells of a map.
 const cellsOf = m => ({ key: [m.key, rampName(), isDark()].join(),
@@ -449,7 +446,7 @@ const best = (weights, nameAt) => order(weights).slice(0, 3).flatMap((i, at) =>
 // --- The read-out ---
 
 const named = (role, position, isSource) => {
-  const text = shortText(position, isSource);
+  const text = nameAt(position, isSource);
   return [run.picture ? role : role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
 };
 
@@ -717,7 +714,7 @@ function strongestTable(m, q) {
     const w = m.weights[row * m.cols + key], bar = el('span');
     bar.style.width = 100 * min(1, abs(w)) + '%';
     body.append(el('tr', {}, el('td', { class: 'number' }, String(key)),
-      el('td', {}, el('bdi', {}, shortText(key, m.isSource))),
+      el('td', {}, el('bdi', {}, nameAt(key, m.isSource))),
       el('td', { class: 'number' }, number(w)), el('td', { class: 'meter', 'aria-hidden': 'true' }, bar)));
   }
   return el('table', { id: 'strongest' }, el('caption', {}, 'strongest keys of ', ...named('query', q)), body);
@@ -772,8 +769,8 @@ function seek(text) {
     return set({ h });
   }
   for (const isSource of text.trim() ? [false, true] : [])
-    (textsOf(isSource) || []).forEach((token, p) => {
-      if (token.toLowerCase().includes(lower)) list.push({ p, isSource });
+    (tokensOf(isSource) || []).forEach((_, p) => {
+      if (labelAt(p, isSource).toLowerCase().includes(lower)) list.push({ p, isSource });
     });
   const places = isSource => new Set(list.filter(x => x.isSource === isSource).map(x => x.p));
   sought = { own: places(false), source: places(true), list, at: -1 };
@@ -880,8 +877,9 @@ function draw() {
 
 // --- Keep ---
 
+const idOf = ({ stack, layer, head }) => (stack ? stack + '-' : '') + 'L' + layer + 'H' + head;
 const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
-  : heads[state.h].id + '-' + state.v) + '.' + ending;
+  : idOf(heads[state.h]) + '-' + state.v) + '.' + ending;
 
 function keptTitle(name) {
   const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes ? ', renormalized' : '');
@@ -947,8 +945,8 @@ function keepPng() {
 }
 
 const csvLabel = (p, isSource) => {
-  const texts = textsOf(isSource);
-  return csvField(texts?.[p] ? p + '|' + texts[p] : String(p));
+  const text = labelAt(p, isSource);
+  return csvField(text ? p + '|' + text : String(p));
 };
 // numpy can read both
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
@@ -1072,8 +1070,8 @@ function onKey(event) {
 
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
-const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
-  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken, keptSvg, keptTitle, keptGrid,
+const lookOver = image => image && attnPicture({ state, run, set, draw, inflate, isDark, rampName, rampOf,
+  stepper, ticksOf, number, nameAt, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken, keptSvg, keptTitle, keptGrid,
   hover: at => { hover = at; draw(); } }, image);
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
@@ -1135,20 +1133,20 @@ function poolDifferences({ rows, cols, k }, own, other) {
 
 let nWanted = 0; // number of runs that were requested
 
-// Shows the run MADE instead of the current one, compared with the run OTHER if given. TEXT_OF and
-// OTHER_TEXT_OF return their data blocks. The state is kept. The page changes only when everything
-// is decoded, and only if no other run was requested in the meantime.
-async function show(made, textOf, other, otherTextOf) {
+// Shows the run MADE instead of the current one, compared with the run OTHER if given. The state is
+// kept. The page changes only when everything is decoded, and only if no other run was requested in
+// the meantime.
+async function show(made, other) {
   const number = ++nWanted;
   const name = heads[state.h].at, { q } = state;
   const isLast = q === usualQuery, wanted = made.heads.filter(h => h.at === name);
-  const weights = (run, text) => run && Promise.all(wanted.map(async ({ id, rows, cols }) => weightsOf(await inflate(text(id)), rows * cols, run.bytes)));
-  const [own, others, bytes, otherBytes, image] = await Promise.all([weights(made, textOf), weights(other, otherTextOf),
-    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture?.load(textOf)]);
+  const weights = run => run && Promise.all(run.heads.filter(h => h.at === name).map(async ({ block, rows, cols }) => weightsOf(await inflate(block), rows * cols, run.bytes)));
+  const [own, others, bytes, otherBytes, image] = await Promise.all([weights(made), weights(other),
+    inflate(made.thumbs), other && inflate(other.thumbs), made.picture && attnPicture?.load(made)]);
 
   if (number !== nWanted) return;
-  if (other) made.sets = ['', '-other'];
-  takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
+  if (other) Object.assign(made, { other, sets: ['', 'other'] });
+  takeRun(made);
   over = lookOver(image);
   for (const cache of [decoded, shapedOnes]) cache.clear();
   wanted.forEach((head, i) => {
@@ -1187,8 +1185,8 @@ function aboutRun() {
 }
 
 async function start() {
-  readThumbs(await inflate(blockOf('thumbs-data')));
-  over = lookOver(run.picture && await attnPicture.load(blockOf));
+  readThumbs(await inflate(run.thumbs));
+  over = lookOver(run.picture && await attnPicture.load(run));
   over?.open();
   fillHeads();
   makeThumbs();
@@ -1203,7 +1201,7 @@ async function start() {
 
 // Functions for live.js and stage.js.
 globalThis.attnViewer = {
-  $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, shortText, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, labelAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   typeOf, aimsAt,
