@@ -497,21 +497,6 @@ void attn_browser_click(struct attn_browser *browser, double x, double y)
              i == 0 ? "mousePressed" : "mouseReleased", x, y);
 }
 
-void attn_browser_drag(struct attn_browser *browser, const double from[2], const double to[2])
-{
-    enum { N_STEP = 6 };
-
-    attn_browser_point(browser, from[0], from[1]);
-    for (int i = 0; i <= N_STEP + 1; i++)
-        tell(browser, "Input.dispatchMouseEvent",
-             "{'type':'%s','x':%.2f,'y':%.2f,'button':'left','buttons':%d,'clickCount':1}",
-             i == 0        ? "mousePressed"
-             : i <= N_STEP ? "mouseMoved"
-                           : "mouseReleased",
-             from[0] + (to[0] - from[0]) * (i < N_STEP ? i : N_STEP) / N_STEP,
-             from[1] + (to[1] - from[1]) * (i < N_STEP ? i : N_STEP) / N_STEP, i <= N_STEP);
-}
-
 void attn_browser_choose(struct attn_browser *browser, const char *selector,
                          const char *const *paths, size_t n)
 {

@@ -56,9 +56,6 @@ void attn_browser_click(struct attn_browser *browser, double x, double y);
 void attn_browser_point_at(struct attn_browser *browser, const char *selector);
 void attn_browser_click_on(struct attn_browser *browser, const char *selector);
 
-/* Presses the button at the first point, and lets go at the second. */
-void attn_browser_drag(struct attn_browser *browser, const double from[2], const double to[2]);
-
 /* Chooses the N files PATHS for the input that SELECTOR finds. */
 void attn_browser_choose(struct attn_browser *browser, const char *selector,
                          const char *const *paths, size_t n);

@@ -359,7 +359,7 @@ START_TEST(address_brings_a_view_back_and_its_garbage_is_left_out)
     assert_text("document.documentElement.dataset.theme", "dark");
     attn_browser_load(browser, "p.html",
                       "v=%3Cscript%3E&h=9.9&q=1&k=99999999&s=__proto__&constructor=1&__proto__=x&"
-                      "=&&&min=1e9&z=0&t=1.1,9.9&p=-1&first=2&map=jet&d=javascript:alert(1)");
+                      "=&&&min=1e9&t=1.1,9.9&p=-1&first=2&map=jet&d=javascript:alert(1)");
     assert_text("document.getElementById('panes').dataset.view", "grid");
     assert_text("document.getElementById('name').textContent.startsWith('layer')", "true");
     assert_text(HASH ".includes('script')", "true"); /* until something changes it */
@@ -459,11 +459,21 @@ START_TEST(long_texts_have_fewer_labels_and_digits)
     attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=1&k=0");
     assert_text("/^0\\.[0-9]{2,4}$/.test(" VALUE ")", "true");
     ck_assert(attn_browser_number(browser, ROW_LABELS ".split(',').length") < 60);
-    attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=190&k=180&z=18");
-    attn_browser_key(browser, "ArrowDown", 0);
-    attn_browser_wait(browser, "document.querySelector('.matrix').scrollTop > 1000");
-    attn_browser_wait(browser, /* labels stay when scrolled */
-                      ROW_LABELS ".includes(',191')");
+    leave();
+}
+END_TEST
+
+START_TEST(numbers_without_room_are_left_out)
+{
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    assert_text("(map => { document.body.append(map.node); const axis = { n: 2, label: i => ({ "
+                "position: i, text: '' }) }; map.show({ rows: axis, columns: axis, ramp: new "
+                "Uint8Array(768), nothing: {}, value: () => 1, step: () => () => 0, kind: () => "
+                "'value', text: () => '1234567.89', key: '' }, 300, 24, 24); return "
+                "map.canvas.width > 0; })(new AttnMap('matrix'))",
+                "true");
     leave();
 }
 END_TEST
@@ -629,9 +639,8 @@ START_TEST(words_stand_in_the_place_of_tokens)
 {
     enter();
     run(FABLE("--merge-words", "--heads", "2.5", "She met a girl who walked"));
-    attn_browser_load(browser, "p.html", "v=matrix&a=1");
-    assert_text("[...document.querySelector('#stage table').rows[0].cells].slice(1).map(c => "
-                "c.querySelector('bdi').textContent).join(' ')",
+    attn_browser_load(browser, "p.html", "v=matrix");
+    assert_text("attnViewer.run.tokens.map((_, p) => attnViewer.nameAt(p)).join(' ')",
                 "She met a girl who walked");
     leave();
 }
@@ -703,14 +712,8 @@ START_TEST(views_are_kept)
              weight_of(json, 2, 5, 6, 1));
     ck_assert_msg(strstr(text, expected) != NULL, "%s in %s", expected, text);
     free(text);
-    attn_browser_click_on(browser, "#keep-svg");
-    wait_for_file("fable-L2H5-matrix.svg");
-    text = attn_file_text("fable-L2H5-matrix.svg");
-    ck_assert_ptr_nonnull(strstr(text, "dessert"));
-    ck_assert_int_eq(strncmp(text, "<svg ", 5), 0);
-    free(text);
-    attn_browser_click_on(browser, "#keep-png");
-    wait_for_file("fable-L2H5-matrix.png");
+    assert_text("document.querySelector('#dialog code').textContent",
+                "attn-cli run --heads 2.5 --svg FILE");
     assert_text("document.getElementById('link').value == location.href", "true");
     attn_browser_load(browser, "p.html", "v=grid");
     attn_browser_key(browser, "k", 0);
@@ -735,8 +738,8 @@ START_TEST(text_stays_text)
 
     enter();
     run(FABLE("--title", text, "--heads", "0.*", text));
-    for (int i = 0; i < 3; i++) {
-        static const char *const views[] = {"v=matrix", "v=matrix&a=1", "v=grid"};
+    for (int i = 0; i < 2; i++) {
+        static const char *const views[] = {"v=matrix", "v=grid"};
 
         attn_browser_load(browser, "p.html", views[i]);
         assert_text("window.hit", "undefined");
@@ -996,9 +999,6 @@ START_TEST(has_names_for_everything_and_few_tab_stops)
     assert_text("document.getElementById(document.querySelector('.matrix').getAttribute('aria-"
                 "activedescendant')).textContent.includes('0.6305')",
                 "true");
-    attn_browser_click_on(browser, "#as-table");
-    attn_browser_wait(browser, "document.querySelector('#stage table')");
-    assert_text("document.querySelector('#stage table').rows[7].cells[6].textContent", "0.6305");
     leave();
 }
 END_TEST
@@ -1023,11 +1023,11 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_we
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
            all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           long_texts_have_fewer_labels_and_digits, cross_attention_has_two_texts,
-           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
-           words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
-           text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
-           names_the_command_of_a_picture_without_a_script,
+           long_texts_have_fewer_labels_and_digits, numbers_without_room_are_left_out,
+           cross_attention_has_two_texts, predictions_stand_beside_their_position,
+           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
+           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
+           dark_light_and_paper, fits_a_telephone, names_the_command_of_a_picture_without_a_script,
            has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
            cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,

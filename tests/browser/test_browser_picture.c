@@ -553,9 +553,6 @@ END_TEST
 
 START_TEST(it_fits_a_telephone_and_prints)
 {
-    static const char *const files[] = {"made-up-heads.svg", "made-up-L0H0-tokens.svg"};
-    char folder[4096];
-
     enter();
     attn_browser_resize(browser, 390, 800);
     load("");
@@ -571,18 +568,6 @@ START_TEST(it_fits_a_telephone_and_prints)
     attn_browser_set_media(browser, "print", "light");
     attn_browser_assert_text(
         browser, "getComputedStyle(document.querySelector('.picture')).display", "block");
-    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
-    attn_browser_save_into(browser, folder);
-    for (int i = 0; i < 2; i++) {
-        load(i == 0 ? "v=grid" : "v=tokens&h=0.0");
-        attn_browser_set_media(browser, "", "light");
-        attn_browser_key(browser, "k", 0);
-        attn_browser_wait(browser, "document.getElementById('dialog').open");
-        attn_browser_click_on(browser, "#keep-svg");
-        for (int n = 0; n < 3000 && access(files[i], F_OK) != 0; n++)
-            usleep(20000);
-        ck_assert_int_eq(access(files[i], F_OK), 0);
-    }
     leave();
 }
 END_TEST

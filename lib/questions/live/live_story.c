@@ -208,8 +208,7 @@ static bool is_position(const struct attn_selection *selection, const char *item
     return attn_parse_int(item, size, 0, n - 1, &position);
 }
 
-/* The parts of a view. The value is one of WORDS, or IS accepts it; if both are NULL, it is not
- * checked. */
+/* The parts of a view. The value is one of WORDS, or IS accepts it. */
 static const struct part {
     const char *name, *words;
     bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
@@ -219,17 +218,14 @@ static const struct part {
              {"k", NULL, is_position},
              {"d", "dark|light", NULL},
              {"dir", "from|to", NULL},
-             {"w", "chosen|exact|difference|both", NULL},
-             {"first", "0|1", NULL},
-             {"a", "0|1", NULL},
-             {"z", NULL, NULL}};
+             {"w", "chosen|exact|difference", NULL},
+             {"first", "0|1", NULL}};
 
 static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
                  size_t size)
 {
-    if (part->words)
-        return attn_param_find_word(part->words, value, size) >= 0;
-    return !part->is || part->is(selection, value, size);
+    return part->words ? attn_param_find_word(part->words, value, size) >= 0
+                       : part->is(selection, value, size);
 }
 
 static enum attn_status refuse_part(const struct story *story, const char *view,

@@ -241,7 +241,6 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 
 // The numbers of the last request, and of the last one that was shown or whose error was reported.
 let nFollowed = 0, nShown = 0, timer = 0;
-let shownKey = keyOf(asked);
 let plain = null; // {key, found, isDone}: the run without changes
 
 // Runs the model on WHAT, with predictions where the first page has them.
@@ -306,7 +305,6 @@ async function follow(view) {
     await viewer.show(run, other);
     if (number !== nFollowed) return;
     typedOver = null;
-    shownKey = key;
     showTexts(run);
     if (isPicture) showSeen(run.picture?.png);
     showExpected(run, other, changes);
@@ -367,15 +365,6 @@ function toggleHeads(names) {
 }
 const toggleHead = name => toggleHeads([name]);
 
-const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
-
-// Keeps QUERIES from looking at KEYS, or lets them look again. Both are ranges of positions. It
-// applies to this head, its layer or all heads, as selected on the page.
-function toggleKnockout(queries, keys) {
-  const where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
-  toggle(range(queries) + '>' + range(keys) + where);
-}
-
 // Adds a change to a LIST of them, or takes it out again.
 function toggle(text, list = 'knockouts') {
   change({ [list]: asked[list].includes(text) ? asked[list].filter(other => other !== text) : [...asked[list], text] });
@@ -403,57 +392,25 @@ function showTexts(run) {
 
 // --- The next words -----------------------------------------------------------------------------
 
-// The shown run and the run without changes, and the changes between them. `logits` holds the
-// logits of all tokens, if they were requested.
-let expected = { after: viewer.given, before: null, changes: structuredClone(asked), logits: new Map() };
-let expectedDrawn = ''; // what the table on the page shows
+// The shown run and the run without changes, and the changes between them.
+let expected = { after: viewer.given, before: null, changes: structuredClone(asked) };
+let expectedDrawn = -1; // the position of the table on the page
 
 function showExpected(after, before, changes) {
-  expected = { after, before, changes, logits: new Map() };
-  expectedDrawn = '';
+  expected = { after, before, changes };
+  expectedDrawn = -1;
   stage?.draw();
   if (stage) guess.draw(true);
-  return drawExpected();
+  drawExpected();
 }
 
-// Returns the logits after POSITION, one per token id, as the tool prints them.
-function logitsAt(changes, position) {
-  const key = JSON.stringify([changes, position]);
-  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(changes),
-    ['sites', 'logits'], ['queries', String(position)], ['csv', '-']];
-  const read = ({ code, out, err }) => {
-    if (code !== 0) throw new Error(messageOf(err));
-    const [header, row] = out.trimEnd().split('\n'), n = header.split(',').length - 1;
-    return row.split(',').slice(-n).map(Number);
-  };
-  if (!expected.logits.has(key))
-    expected.logits.set(key, engine.ask(argsOf('run', options, changes)).then(read));
-  return expected.logits.get(key);
-}
-
-// Returns LIST with the probabilities at TEMPERATURE: the softmax of all logits divided by it.
-async function warm(list, changes, position, temperature) {
-  const logits = await logitsAt(changes, position), most = Math.max(...logits);
-  let sum = 0;
-  for (const logit of logits) sum += Math.exp((logit - most) / temperature);
-  return list.map(p => ({ ...p, probability: Math.exp((logits[p.id] - most) / temperature) / sum }));
-}
-
-async function drawExpected() {
-  const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
-  const wanted = [position, temperature].join(), { changes } = expected;
+function drawExpected() {
+  const position = Math.max(0, state.q);
   // the rows may be those of a translator's encoder
-  let [after, before] = [expected.after, expected.before].map(run => viewer.run.predictions ? predictedAt(run, position) : []);
-  if (wanted === expectedDrawn) return;
-  expectedDrawn = wanted;
-  if (temperature !== 1 && engine && after.length > 0)
-    try {
-      [after, before] = await Promise.all([warm(after, changes, position, temperature),
-        before.length > 0 ? warm(before, { ...changes, ...noChanges() }, position, temperature) : []]);
-    } catch (problem) {
-      return tellOf(problem);
-    }
-  if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
+  const [after, before] = [expected.after, expected.before].map(run => viewer.run.predictions ? predictedAt(run, position) : []);
+  if (expectedDrawn === position) return;
+  expectedDrawn = position;
+  $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
 }
 
 // Returns a row for each token of either list, the most probable first, and what is most probable now among the first two:
@@ -518,14 +475,13 @@ function writeControls() {
   $('live-called').textContent = t(asked.source === null ? 'Sentence' : 'Translation');
   for (const name of ['aria-label', 'placeholder']) $('live-text').setAttribute(name, $('live-called').textContent);
   $('live-add').hidden = asked.pair !== null || !takesPairs || isPicture;
-  $('live-mask').value = mask;
   $('live-changes').replaceChildren(
     ...Object.entries(off).map(([name, how]) => chip({ zero: 'head {} off', mean: 'head {} to its mean', uniform: 'head {} to equal weights' }[how], name,
       'switch head {} on', () => toggleHead(name))),
     ...knockouts.map(knockout => chip('knockout {}', knockout, 'let them look again: {}', () => toggle(knockout))),
     ...steerings.map(steering => chip('steer {}', steering, 'without {}', () => toggle(steering, 'steerings'))),
     ...rescales.map(factor => chip('factor {}', factor, 'without {}', () => toggle(factor, 'rescales'))),
-    ...attention ? [chip('attention {}', attention, 'without {}', () => change({ attention: '' }))] : []);
+    ...attention ? [chip('attention {}', attention, 'without {}', () => change({ attention: '' }))] : [], ...mask ? [chip('mask {}', mask, 'without {}', () => change({ mask: '' }))] : []);
   $('live-restore').disabled = !isChanged(asked);
   fitTexts();
 }
@@ -568,8 +524,6 @@ async function findPairs() {
 
 function makeControls() {
   const option = ([value, name]) => el('option', { value }, name);
-  const temperature = el('input', { id: 'live-temperature', type: 'number', min: '0.1', max: '10', step: '0.1', value: '1',
-    title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
   const place = el('section', { id: 'live-controls', 'aria-label': isPicture ? 'Another picture' : 'Another sentence' }, el('div', {},
     makePicture(),
     el('div', { class: 'live-row', id: 'live-from', hidden: '' }, el('label', { for: 'live-source' }, 'Source'),
@@ -584,26 +538,21 @@ function makeControls() {
     el('p', { id: 'live-status', role: 'status' }),
     el('div', { class: 'live-row', id: 'live-tools' },
       button('live-knock', 'Knock out cell', () => knockOutCell(),
-        { title: 'This query does not look at this key. Or drag over cells of the matrix' }),
+        { title: 'This query does not look at this key' }),
       el('select', { id: 'live-where', 'aria-label': 'Where a knockout counts' },
         ...[['head', 'in this head'], ['layer', 'in this layer'], ['all', 'in all heads']].map(option)),
       button('live-why', 'Why this cell', whyCell, { title: 'Which parts of the model make this query look at this key. Or press a cell twice', 'aria-haspopup': 'dialog' }),
-      el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
-        .map(option))),
-      el('span', { class: 'group end' }, button('live-save', 'Save numbers', chooseOutputs), button('live-command', 'Copy command', copyCommand),
+      el('span', { class: 'group end' }, button('live-command', 'Copy command', copyCommand),
         button('live-files', 'Another model', chooseFiles))),
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
       button('live-restore', 'Restore all', () => change(noChanges())))),
-    el('div', { id: 'live-next' }, el('div', { id: 'live-expected' }),
-      el('label', isPicture ? { hidden: '' } : {}, 'Temperature ', temperature)));
+    el('div', { id: 'live-next' }, el('div', { id: 'live-expected' })));
 
   $('app').prepend(place);
   $('name').after(el('span', { id: 'live-head', class: 'group' },
     button('live-off', '', () => toggleHead(headHere())),
     el('select', { id: 'live-how', 'aria-label': 'What a head gives that is off' },
       ...[['zero', 'to zero'], ['mean', 'to its mean']].map(option))));
-  temperature.addEventListener('input', drawExpected);
-  $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
 }
 
 // --- A picture ----------------------------------------------------------------------------------
@@ -734,9 +683,10 @@ async function addLabel() {
 
 // --- Heads and cells ----------------------------------------------------------------------------
 
+// Keeps the query of the cell from looking at its key, or lets it look again: in this head, its layer or all heads.
 function knockOutCell() {
-  const cell = cellHere();
-  if (cell) toggleKnockout([cell.q, cell.q], [cell.k, cell.k]);
+  const cell = cellHere(), where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
+  if (cell) toggle(cell.q + '>' + cell.k + where);
 }
 
 // Returns the chosen cell of the matrix; asks for one if there is none.
@@ -838,35 +788,6 @@ async function makeText(head, q) {
 const why = attnWhy({ viewer, t, isPicture, askPairs, showMap: (...args) => showPairs(...args).catch(tellOf), makeArithmetic, makeText });
 const whyCell = () => why.show(state.h, viewer.cell().q, viewer.cell().k);
 
-// A drag over cells knocks them out.
-function listenToDrags() {
-  let from = null;
-  const stage = $('stage');
-  stage.addEventListener('pointerdown', event => {
-    from = event.button === 0 && event.pointerType !== 'touch' ? viewer.cellAt(event) : null;
-  });
-  stage.addEventListener('pointermove', event => {
-    const at = from && viewer.cellAt(event);
-    if (at && (at.q !== from.q || at.k !== from.k)) drawBox(from, at);
-  });
-  addEventListener('pointerup', event => {
-    const at = from && viewer.cellAt(event), began = from;
-    from = null;
-    $('live-box')?.remove();
-    if (!at || (at.q === began.q && at.k === began.k)) return;
-    const sorted = (a, b) => a < b ? [a, b] : [b, a];
-    toggleKnockout(sorted(began.q, at.q), sorted(began.k, at.k));
-  });
-}
-
-// Draws a box around the cells that a drag selects.
-function drawBox(from, to) {
-  const box = $('live-box') ?? el('div', { id: 'live-box', 'aria-hidden': 'true' });
-  const { frame, left, top, width, height } = viewer.boxOf(from, to);
-  Object.assign(box.style, { left: left + 'px', top: top + 'px', width: width + 'px', height: height + 'px' });
-  frame.append(box);
-}
-
 function onDrawn() {
   const name = headHere();
   $('live-off').textContent = t(asked.off[name] ? 'Switch head {} on' : 'Switch head {} off', name);
@@ -932,21 +853,12 @@ function readHash() {
 
 // --- Files --------------------------------------------------------------------------------------
 
-const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
-  ['tidy', 'out.csv', 'the patterns as one long CSV'], ['svg', 'out.svg', 'the patterns as a figure']];
-
-// Shows a dialog to save files that the tool writes.
-function chooseOutputs() {
-  const row = ([format, path, text]) => el('p', {}, button('live-save-' + format, path.replace('out.', '').toUpperCase(),
-    () => saveOutput(format, path)), ' ' + text);
-  viewer.openDialog('Save numbers', ...SAVED.map(row), el('p', { class: 'note' },
-    'Written by the tool itself, byte for byte as in a shell.'));
+// Saves the patterns as the tool draws them.
+async function saveSvg() {
+  const { file } = await answerOf('run', [...kept, ...optionsOf(asked), ['svg', 'out.svg']], asked, 'file');
+  save(new Blob([file]), live.model.replace(/\.(gguf|json)$/, '') + '.svg');
 }
-
-async function saveOutput(format, path) {
-  const { file } = await answerOf('run', [...kept, ...optionsOf(asked), [format, path]], asked, 'file');
-  return save(new Blob([file]), live.model.replace(/\.(gguf|json)$/, '') + path.slice(3));
-}
+viewer.addToKeep([button('live-svg', 'SVG', saveSvg)]);
 
 // --- Another language ---------------------------------------------------------------------------
 
@@ -1204,7 +1116,6 @@ function listen() {
     if (stage && wantsStage() !== stage.isOpen()) stage.open(wantsStage());
     if (!isSame(found, asked)) change(found, location.hash);
   });
-  listenToDrags();
   if (!isPicture) listenToDrops();
   $('stage').addEventListener('dblclick', event => {
     if (viewer.cellAt(event)) whyCell().catch(tellOf);

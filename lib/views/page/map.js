@@ -8,11 +8,11 @@
 // GIVEN: rows and columns {n, title, label, n_main}, where label(i) returns {position, text, isSought}
 // and the columns from n_main on stand apart; ramp; nothing {kind: [ground, hatch]}; value(r, c);
 // step(r), which returns a function from values to steps of the ramp; kind(r, c) of a cell without a
-// value, or null if nothing is there; text(r, c) or null; values, when texts are written; isText for
+// value, or null if nothing is there; text(r, c) or null; isText for
 // words instead of numbers; isFaded(r, c); and key, which names all that colors depend on.
 'use strict';
 const AttnMap = (() => {
-const { el, svgEl, svgText, clamp, paint, hex, rgbOf, inkOn, hatchPattern, everyNth } = attnPage, { ceil, floor, max, min, round } = Math;
+const { el, clamp, paint, hex, rgbOf, inkOn, hatchPattern, everyNth } = attnPage, { ceil, floor, max, min, round } = Math;
 const GAP = 10; // px before the columns that stand apart
 const LEAST_LABEL = 9, MOST_LABEL = 210; // px of a cell whose label has a text, and of that text
 const SANS = '12px system-ui, sans-serif', MONO = 'px ' + paint('--mono');
@@ -199,8 +199,8 @@ class AttnMap {
       }
     const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');
     const font = fonts.find(name => given.isText || textWidth(longest, name) <= w * 0.88);
-    if (!font && !isAlways) return;
-    context.font = font ?? min(10, round(h * 0.45)) + 'px system-ui, sans-serif';
+    if (!font) return;
+    context.font = font;
     context.textAlign = 'center';
     for (const [text, r, c] of list) {
       context.fillStyle = inkOn(colorOf(given, r, c));
@@ -289,34 +289,6 @@ class AttnMap {
     const { node, w, h, left, top, dx, dy } = this, x = this.x(c) + dx, y = this.y(r) + dy;
     node.scrollLeft = clamp(node.scrollLeft, x + w - node.clientWidth, x - left);
     node.scrollTop = clamp(node.scrollTop, y + h - node.clientHeight, y - top);
-  }
-
-  // Returns all of it as SVG: one path per color, where runs in a row are one piece; an image for large
-  // maps.
-  svg() {
-    const { given, w, h, row, column } = this, { rows, columns } = given, paths = new Map(), parts = [];
-    [this.dx, this.dy] = [0, 0];
-    if (max(rows.n, columns.n) > 128) {
-      const canvas = el('canvas');
-      paintCells(given, canvas);
-      parts.push(svgEl('image', { x: this.left, y: this.top, width: columns.n * w, height: rows.n * h, href: canvas.toDataURL(),
-        'image-rendering': 'pixelated', preserveAspectRatio: 'none' }));
-    } else for (let r = 0; r < rows.n; r++)
-      for (let c = 0; c < columns.n;) {
-        const color = colorOf(given, r, c), from = c;
-        while (c < columns.n && colorOf(given, r, c) === color) c++;
-        paths.set(color, (paths.get(color) || '') + `M${this.x(from)} ${this.y(r)}h${(c - from) * w}v${h}h-${(c - from) * w}z`);
-      }
-    for (const [fill, d] of paths) parts.push(svgEl('path', { fill, d, 'shape-rendering': 'crispEdges' }));
-    const text = (axis, i, look) => this.partsOf(axis, i, look).map(part => part[0]).join(' ');
-    for (let r = 0; r < rows.n; r += row.every)
-      parts.push(svgText(this.left - 8, this.y(r) + h / 2 + 4, text(rows, r, row), { 'text-anchor': 'end', 'font-size': row.font }));
-    for (let c = 0; c < columns.n; c += column.every) {
-      const [x, y] = [this.x(c) + w / 2, this.top - 6];
-      parts.push(svgText(x, y, text(columns, c, column), { 'font-size': column.font,
-        ...this.isTurned ? { transform: `rotate(-90 ${x} ${y}) translate(0 4)` } : { 'text-anchor': 'middle' } }));
-    }
-    return parts;
   }
 }
 

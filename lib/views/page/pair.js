@@ -5,7 +5,7 @@
 // likely there. The page takes the one that changes the next word most; with many heads, the most likely.
 'use strict';
 globalThis.attnPair = ({ viewer, t, seen, drawPair, likeAt, textWith, nameOf }) => {
-const { $ } = viewer, { el, written } = attnPage;
+const { el, written } = attnPage;
 const N_LIKE = 8, MANY = 100; // words that are tried, but with so many heads one
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them

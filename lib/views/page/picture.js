@@ -6,7 +6,7 @@
 // the words that look at it. It is a part of the viewer.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
-const { state, run } = viewer, { el, svgEl, svgText, rgbOf, tint, rampBox, written } = attnPage;
+const { state, run } = viewer, { el, rgbOf, tint, rampBox, written } = attnPage;
 const $ = id => document.getElementById(id);
 const { picture } = run, { n_front: nFront, width, height, tiles } = picture, isInText = Boolean(tiles);
 const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
@@ -328,7 +328,7 @@ function rangeOf(weights, set) {
 function drawThumb(h, size, canvas) {
   if (!canFollow) return false;
   layOut();
-  const set = state.w === 'both' ? 'difference' : setOf(state.w);
+  const set = setOf(state.w);
   const ratio = devicePixelRatio || 1, longest = Math.max(width, height);
   const w = Math.max(3, Math.round(size * width / longest)), tall = Math.max(3, Math.round(size * height / longest));
   const context = canvas.getContext('2d'), weights = isFollowing ? linesOf(set).of[h] : new Float32Array(nKey);
@@ -537,17 +537,6 @@ function move(down, across) {
   choose(next);
 }
 
-// Returns an SVG of the picture as shown, or of the maps of all heads.
-function kept() {
-  if (state.v !== 'grid') {
-    const w = parseInt(canvas.style.width, 10), h = parseInt(canvas.style.height, 10);
-    const front = isInText ? '' : chips.map(chip => chip.textContent).join('   ');
-    return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
-      svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
-  }
-  return viewer.keptGrid('all heads, ' + viewer.nameAt(viewer.lookedFrom()));
-}
-
 // --- Start --------------------------------------------------------------------------------------
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -579,7 +568,7 @@ attnPicture.onKey = onKey;
 // Returns the name of a patch without a token: "3,4".
 const nameOf = p => `${Math.floor((p - nFront) / picture.n_col)},${(p - nFront) % picture.n_col}`;
 
-return { open, nameOf, drawThumb, key, draw, ramp, span, kept };
+return { open, nameOf, drawThumb, key, draw, ramp, span };
 };
 
 // Loads the picture of a run.

@@ -3,8 +3,8 @@
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
-const { abs, ceil, floor, max, min, round, sqrt } = Math;
-const { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, swatch, written, rampBox, opaque, save, csvField } = attnPage;
+const { abs, ceil, floor, max, min, round } = Math;
+const { el, clamp, prefersDark, isDark, swatch, written, rampBox, opaque, save, csvField } = attnPage;
 const { paintCells } = AttnMap;
 const on = (node, event, action) => node.addEventListener(event, action);
 
@@ -21,13 +21,13 @@ let plain; // the run as given
 let isEncoder; // rows of the encoder are shown
 let usualQuery, maxKey, maxPosition; // positions; the query that is selected first
 const rowOfQuery = new Map();
-const MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
+const MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
 
 // The matrices of a head that have signs, and all matrices that can be shown.
 const signedSets = () => isComparison ? ['difference'] : [];
-const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen'];
+const shownSets = () => isComparison ? ['chosen', 'exact', 'difference'] : ['chosen'];
 
 // Makes MADE the shown run, compared with run.other, if there is one.
 function takeRun(made) {
@@ -68,7 +68,6 @@ const typeOf = h => types.get(heads[h].at) ?? {};
 
 const headName = h => heads[h].name;
 
-const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 
 // These return the text of a position: for readers; without blanks around it. '' if there are no tokens.
@@ -77,8 +76,6 @@ const nameAt = (position, isSource) => {
   const text = labelAt(position, isSource);
   return text.trim() || (text ? "' '" : over?.nameOf(position) ?? '');
 };
-
-const isolated = (position, isSource) => '\u2068' + nameAt(position, isSource) + '\u2069';
 
 // --- Weights ---
 
@@ -230,7 +227,7 @@ const thumbs = []; // by head and set: planes of weights, and their size
 function readThumbs(bytes, others) {
   const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
   thumbs.length = 0;
-  for (const [h, head] of heads.entries()) {
+  for (const head of heads) {
     const k = head.pooled, rows = ceil(head.rows / k), cols = ceil(head.cols / k), n = rows * cols;
     const sets = run.sets.map((_, set) => {
       const from = set === 0 ? own : other, planes = [];
@@ -311,7 +308,7 @@ const cellsOf = m => ({ key: [m.key, rampName(), isDark()].join(),
   rows: { n: m.rows, title: 'query: attends', label: r => labelOf(queryAt(r), false) },
   columns: { n: m.cols, title: 'key: attended to', label: c => labelOf(c, m.isSource) },
   ramp: rampOf(m.isDifference), nothing: Object.fromEntries(Object.keys(run.nothing).map(kind => [kind, nothingOf(kind)])),
-  value: (r, c) => m.weights[r * m.cols + c], step: r => stepper(rangeOf(m)), kind: (r, c) => kindOf(m, r, c),
+  value: (r, c) => m.weights[r * m.cols + c], step: () => stepper(rangeOf(m)), kind: (r, c) => kindOf(m, r, c),
   text: (r, c) => {
     const w = m.weights[r * m.cols + c];
     return isFinite(w) ? written(run.numbers.cell, w) : null;
@@ -332,8 +329,6 @@ const defaults = {
   d: run.theme || '', // dark, light, or '' for the system's theme
   dir: 'from', // tokens: weights from a query, or to a key
   w: 'chosen', // comparison: which matrices are shown
-  z: 0, // pixels of a cell; 0: chosen to fit
-  a: 0, // the matrix is shown as a table
   on: '', // letters of the switches of picture.js that are on
 };
 const state = structuredClone(defaults);
@@ -366,7 +361,6 @@ const readers = {
   d: readWord(['dark', 'light']),
   dir: readWord(['from', 'to']),
   w: text => readWord(shownSets())(text),
-  z: readNumber(0, 64), a: readNumber(0, 1),
   on: text => /^[nst]{1,3}$/.test(text) ? text : undefined,
 };
 
@@ -421,7 +415,6 @@ function set(changes) {
 const shownHead = () => hover?.h ?? state.h;
 
 const setOf = which => which === 'exact' ? 1 : signedSets().includes(which) ? which : 0;
-const thumbSet = () => setOf(state.w === 'both' ? 'difference' : state.w);
 
 // Returns the cell under the pointer, or else the selected cell.
 function cell() {
@@ -458,7 +451,6 @@ const sayHead = h => say(el('b', {}, headName(h)), ': ' + [[typeOf(h).name], ...
 function sayCell(m) {
   const { q, k } = cell();
   const row = rowOfQuery.get(q);
-  const others = state.w === 'both' && matrices.length === 3 ? matrices : [];
   if (row === undefined || k < 0 || k >= m.cols) {
     say(el('b', {}, headName(shownHead())), ...(row === undefined ? [] : [': ', ...named('query', q)]));
     return;
@@ -467,10 +459,8 @@ function sayCell(m) {
   const rank = isFinite(w) ? ranked(m, row).indexOf(k) + 1 : 0;
   const value = kindOf(m, row, k) === 'hidden' ? 'left out' : number(w);
   say(...named('query', q), ' \u2192 ', ...named('key', k, m.isSource), ' ',
-    el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '',
-    ...others.flatMap(({ m: other }, i) => [', ' + [run.set_names[1], run.set_names[0], 'difference'][i] + ' ',
-      el('b', {}, number(other.weights[row * other.cols + k]))]));
-  for (const map of matrices) map.active.textContent = $('readout').textContent;
+    el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '');
+  if (matrix) matrix.active.textContent = $('readout').textContent;
 }
 
 // --- All heads ---
@@ -527,7 +517,7 @@ function arrangeThumbs(size) {
 function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
-  const size = thumbSize(), which = thumbSet();
+  const size = thumbSize(), which = setOf(state.w);
   if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
   if (which === 'difference' && !thumbs.every(thumb => thumb.difference)) return;
   const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, state.first, over?.key()].join();
@@ -556,12 +546,12 @@ function moveHead(down, across) {
 
 // --- A matrix ---
 
-// Shows the matrix M in cells that are as large as they fit, of MOST pixels at most.
-function showMatrix(map, m, isSmall, most = 44) {
+// Shows the matrix M in cells that are as large as they fit.
+function showMatrix(map, m, isSmall) {
   const width = roomIn(map.node.parentNode), height = attnPage.isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
-  let px = state.z || most;
+  let px = 44;
   Object.assign(map, { m, given: cellsOf(m) });
-  while (!state.z && px > 1 && (map.measure(px, px).width > width - 2 || map.height > height)) px--;
+  while (px > 1 && (map.measure(px, px).width > width - 2 || map.height > height)) px--;
   inPixels(map.node, { maxHeight: max(height, 240) });
   map.node.setAttribute('aria-label', `Weights of ${headName(shownHead())}: queries down, keys across. Arrow keys move the cell.`);
   map.show(map.given, width, px, px);
@@ -572,83 +562,37 @@ const cellAt = (map, event) => {
   return at && { q: queryAt(at[0]), k: at[1] };
 };
 
-function makeMatrix(place) {
-  const map = new AttnMap('matrix');
-  place.append(map.node);
+let matrix = null; // the map of the shown matrix
+
+function makeMatrix() {
+  const map = matrix = new AttnMap('matrix');
+  map.active.id = 'active-cell';
+  map.node.setAttribute('aria-activedescendant', map.active.id);
+  $('stage').replaceChildren(el('div', {}, map.node));
   on(map.frame, 'pointermove', event => { hover = cellAt(map, event); drawCursor(); });
   on(map.frame, 'pointerleave', () => { hover = null; drawCursor(); });
   on(map.frame, 'click', event => {
     const at = cellAt(map, event);
     if (at) { hover = null; set(at); }
   });
-  return map;
 }
 
 // Marks the row, the column and the cell under the pointer, or else the selected ones.
 function markCell() {
-  const { q, k } = cell(), r = rowOfQuery.get(q);
-  for (const map of matrices) {
-    const hasKey = k >= 0 && k < map.m.cols;
-    map.mark([...r === undefined ? [] : [['row', r]], ...hasKey ? [['column', null, k]] : [], ...hasKey && r !== undefined ? [['cell', r, k]] : []]);
-  }
+  const { q, k } = cell(), r = rowOfQuery.get(q), hasKey = matrix && k >= 0 && k < matrix.m.cols;
+  matrix?.mark([...r === undefined ? [] : [['row', r]], ...hasKey ? [['column', null, k]] : [], ...hasKey && r !== undefined ? [['cell', r, k]] : []]);
 }
 
 // Scrolls so that the selected cell is visible.
-const reveal = () => matrices.forEach(map => map.reveal(rowOfQuery.get(state.q), max(0, state.k)));
-
-let matrices = [];
-
-function makeMatrices(n) {
-  const [name, other] = run.set_names, titles = [other, name, `difference: ${name} minus ${other}`];
-  const places = [];
-  for (let i = 0; i < n; i++)
-    places.push(el('div', {}, ...(n > 1 ? [el('h3', {}, titles[i])] : [])));
-  $('stage').replaceChildren(n > 1 ? el('div', { class: 'beside' }, ...places) : places[0]);
-  matrices = places.map(makeMatrix);
-  matrices.forEach(({ node, active }, i) => {
-    active.id = 'active-cell' + (i || '');
-    node.setAttribute('aria-activedescendant', active.id);
-  });
-}
+const reveal = () => matrix?.reveal(rowOfQuery.get(state.q), max(0, state.k));
 
 function drawMatrix(h) {
-  const isBoth = state.w === 'both', sets = isBoth ? [1, 0, 'difference'] : [setOf(state.w)];
-  const found = sets.map(set => matrixOf(h, set));
-  if (found.includes(null)) return null;
-  if (state.a && state.v === 'matrix') {
-    matrices = [];
-    $('stage').replaceChildren(tableOf(found[0]));
-    return found[0];
-  }
-  if (matrices.length !== sets.length) makeMatrices(sets.length);
-  const isSmall = state.v === 'grid' && !isBoth;
-  matrices.forEach((map, i) => showMatrix(map, found[i], isSmall));
-  const px = min(...matrices.map(map => map.w)); // all matrices have cells of the same size
-  matrices.forEach((map, i) => map.w !== px && showMatrix(map, found[i], isSmall, px));
+  const found = matrixOf(h, setOf(state.w));
+  if (found === null) return null;
+  if (!matrix) makeMatrix();
+  showMatrix(matrix, found, state.v === 'grid');
   markCell();
-  return found[isBoth ? 1 : 0];
-}
-
-// Makes an HTML table of the matrix, if it has up to 64 queries and keys; otherwise of the current
-// row.
-function tableOf(m) {
-  const isWhole = m.rows <= MAX_TABLE && m.cols <= MAX_TABLE;
-  const head = el('tr', {}, el('td', {}));
-  for (let j = 0; j < m.cols; j++)
-    head.append(el('th', { scope: 'col' }, ...named('', j, m.isSource)));
-  const body = el('tbody', {});
-  for (let i = 0; i < m.rows; i++) {
-    if (!isWhole && queryAt(i) !== state.q) continue;
-    const row = el('tr', {}, el('th', { scope: 'row' }, ...named('', queryAt(i))));
-    for (let j = 0; j < m.cols; j++) {
-      const w = m.weights[i * m.cols + j];
-      row.append(el('td', {}, w === w ? number(w) : kindOf(m, i, j) === 'hidden' ? '\u2013' : ''));
-    }
-    body.append(row);
-  }
-  const note = isWhole ? 'queries down, keys across' : 'the row of query ' + state.q;
-  return el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' },
-    el('table', { class: 'plain' }, el('caption', {}, note), el('thead', {}, head), body));
+  return found;
 }
 
 // --- Over a picture ---
@@ -691,8 +635,7 @@ function drawLegend(m) {
   const spans = { matrix: ', to the largest of this matrix', row: ', to the largest of each row' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
-  const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? 'weight: ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))]);
+  const parts = [drawRamp(m), kind((!m.isDifference ? 'weight: ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))];
   m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
@@ -741,7 +684,7 @@ function drawDetail(m) {
 // If there are few heads and the matrix is tall, moves the tables below the heads.
 function placeDetail() {
   const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
-  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !attnPage.isPrinting &&
+  const isBelow = state.v === 'grid' && innerWidth > 900 && !attnPage.isPrinting &&
     $('thumbs').offsetParent !== null &&
     ends('thumbs') + DETAIL_ROOM <= max(ends('legend') + DETAIL_SLACK, innerHeight);
   const home = $(isBelow ? 'heads' : 'body');
@@ -801,24 +744,9 @@ function button(id, text, action) {
   return node;
 }
 
-function tools() {
-  if (state.v === 'matrix')
-    return [button('smaller', '\u2212', () => zoom(-1)), button('fit', 'Fit', () => set({ z: 0 })),
-      button('larger', '+', () => zoom(1)),
-      button('as-table', state.a ? 'As picture' : 'As table', () => set({ a: state.a ? 0 : 1 }))];
-  if (state.v === 'tokens')
-    return [button('turn', '', turn)]; // picture.js names it
-  return [];
-}
+const tools = () => state.v === 'tokens' ? [button('turn', '', turn)] : []; // picture.js names it
 
 const turn = () => set({ dir: state.dir === 'from' ? 'to' : 'from' });
-
-function zoom(by) {
-  if (!matrices[0]) return;
-  const sizes = [1, 2, 3, 4, 6, 8, 9, 10, 12, 14, 18, 22, 28, 36, 44, 56, 64], px = matrices[0].w;
-  const next = by > 0 ? sizes.find(s => s > px) : sizes.findLast(s => s < px);
-  if (next) set({ z: next });
-}
 
 // Draws the part of the page for the selected head.
 // Returns true if the stage (stage.js) is shown instead: it calls set when it goes away.
@@ -831,7 +759,7 @@ function drawOne() {
     document.documentElement.dataset.ready = state.v;
     return;
   }
-  if (isPicture) matrices = [];
+  if (isPicture) matrix = null;
   $('name').textContent = headName(h);
   shown = isPicture ? over.draw(h) : drawMatrix(h);
   if (!shown && waited.size > 0) return;
@@ -863,7 +791,6 @@ function draw() {
   const theme = attnPage.isPrinting ? 'light' : state.d;
   if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   $('panes').dataset.view = state.v;
-  $('panes').classList.toggle('both', state.w === 'both' && (state.v === 'grid' || state.v === 'matrix'));
   for (const button of $('views').children)
     button.setAttribute('aria-pressed', button.dataset.view === state.v);
   for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
@@ -880,69 +807,6 @@ function draw() {
 const idOf = ({ stack, layer, head }) => (stack ? stack + '-' : '') + 'L' + layer + 'H' + head;
 const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
   : idOf(heads[state.h]) + '-' + state.v) + '.' + ending;
-
-function keptTitle(name) {
-  const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes ? ', renormalized' : '');
-  return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
-    svgText(10, 38, name + ', ' + run.scale.words + ' of the weight' + more, { fill: paint('--soft') })];
-}
-
-function keptSvg(width, height, ...parts) {
-  return svgEl('svg', { xmlns: svgNames, width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' },
-    svgEl('title', {}, heading()), svgEl('desc', {}, $('about').textContent),
-    svgEl('rect', { width, height, fill: paint('--paper') }), ...parts);
-}
-
-function keptMatrix() {
-  const map = matrices.find(({ m }) => m === shown) ?? new AttnMap('matrix');
-  if (!map.m) map.given = cellsOf(shown); // it is shown as a table
-  if (!map.m) map.measure(22, 22);
-  return keptSvg(max(420, map.width + 12), map.height + 60, ...keptTitle(headName(shownHead())),
-    svgEl('g', { transform: 'translate(0 48)' }, ...map.svg()));
-}
-
-// Returns all heads as they are shown.
-function keptGrid(title) {
-  const sizes = thumbNodes.map(({ firstChild }) => [firstChild.offsetWidth, firstChild.offsetHeight]);
-  const w = max(...sizes.map(size => size[0])) + 8, h = max(...sizes.map(size => size[1])) + 8;
-  return keptSvg(68 + columns.length * w, 84 + groups.length * h, ...keptTitle(title),
-    ...heads.map((head, i) => svgEl('image', { x: 60 + columns.indexOf(head.head) * w, y: 76 + groups.indexOf(head.group) * h,
-      width: sizes[i][0], height: sizes[i][1], href: thumbNodes[i].firstChild.toDataURL(), 'image-rendering': 'pixelated',
-      preserveAspectRatio: 'none' }, svgEl('title', {}, headName(i)))),
-    ...columns.map((c, i) => svgText(56 + (i + 0.5) * w, 68, String(c), { 'text-anchor': 'middle' })),
-    ...run.grouping === 'none' ? [] : groups.map((g, i) => svgText(50, 80 + (i + 0.5) * h, (g === Number(g) ? run.grouping + ' ' : '') + run.groups[i][0],
-      { 'text-anchor': 'end', 'font-size': 11 })));
-}
-
-function kept() {
-  if (isOver()) return over.kept();
-  if (state.v === 'grid') return keptGrid('all heads');
-  return shown && keptMatrix();
-}
-
-const svgBlob = svg => new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' });
-
-function keepSvg() {
-  const svg = kept();
-  if (svg) save(svgBlob(svg), fileName('svg'));
-}
-
-// Saves the SVG as PNG, twice as large.
-function keepPng() {
-  const svg = kept();
-  if (!svg) return;
-  const address = URL.createObjectURL(svgBlob(svg));
-  const image = new Image();
-  image.onload = () => {
-    const canvas = el('canvas', { width: 2 * image.width, height: 2 * image.height });
-    const context = canvas.getContext('2d');
-    context.scale(2, 2);
-    context.drawImage(image, 0, 0);
-    URL.revokeObjectURL(address);
-    canvas.toBlob(blob => save(blob, fileName('png')));
-  };
-  image.src = address;
-}
 
 const csvLabel = (p, isSource) => {
   const text = labelAt(p, isSource);
@@ -980,6 +844,8 @@ function openDialog(title, ...parts) {
   $('dialog').showModal();
 }
 
+let moreToKeep = []; // buttons of live.js
+
 function openKeep() {
   const link = el('input', { type: 'text', readonly: '', id: 'link', 'aria-label': 'Link to this view' });
   link.value = location.href;
@@ -987,9 +853,10 @@ function openKeep() {
     link.select();
     if (navigator.clipboard) navigator.clipboard.writeText(link.value).catch(() => {});
   });
-  openDialog('Save this view', el('p', { class: 'group' }, button('keep-svg', 'SVG', keepSvg),
-    button('keep-png', 'PNG', keepPng), button('keep-csv', 'CSV', keepCsv),
+  const { grouping } = run, place = state.v === 'grid' ? '' : ' --heads ' + (grouping === 'layer' ? '' : 'H') + heads[state.h].at;
+  openDialog('Save this view', el('p', { class: 'group' }, button('keep-csv', 'CSV', keepCsv), ...moreToKeep,
     button('keep-print', 'Print', () => { $('dialog').close(); print(); })),
+  el('p', { class: 'note' }, 'As a picture: ', el('code', {}, `attn-cli ${grouping === 'layer' ? 'run' : 'attend'}${place} --svg FILE`)),
   el('p', { class: 'note' }, 'The link brings this view back, wherever the file is opened.'),
   el('p', {}, link), el('p', {}, copy));
 }
@@ -1003,9 +870,7 @@ const KEYS = [
   ['f', 'leave the first token out, or show it'],
   ['/', 'find a token or a head; Enter: the next one'],
   ['Enter  Esc', 'open the head as a matrix; no cell'],
-  ['\u2212  +  0', 'smaller, larger, fit'],
-  ['a', 'matrix as a table'],
-  ['w', 'of a comparison: chosen, exact, difference, side by side'],
+  ['w', 'of a comparison: chosen, exact, difference'],
   ['d', 'dark or light'],
   ['k', 'save this view'],
   ['?', 'these shortcuts'],
@@ -1037,10 +902,8 @@ const actions = {
   t: () => over && (state.v === 'tokens' ? turn() : set({ v: 'tokens' })),
   f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
-  a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
   w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,
-  '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
   '/': () => $('find').focus(),
   Enter: () => set({ v: 'matrix' }),
@@ -1071,7 +934,7 @@ function onKey(event) {
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, set, draw, inflate, isDark, rampName, rampOf,
-  stepper, ticksOf, number, nameAt, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken, keptSvg, keptTitle, keptGrid,
+  stepper, ticksOf, number, nameAt, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken,
   hover: at => { hover = at; draw(); } }, image);
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
@@ -1082,7 +945,7 @@ const CONTROLS = [['head', 'h'], ['first', 'first'], ['which', 'w']];
 // Fills the controls that depend on the shown run.
 function fillHeads() {
   $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
-  const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern'];
+  const names = isComparison ? [...run.set_names, 'difference'] : ['pattern'];
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
   $('app').classList.toggle('alone', heads.length === 1);
@@ -1215,14 +1078,9 @@ globalThis.attnViewer = {
       ...rowOfQuery.has(position) ? { q: position } : {}, ...key === undefined ? {} : { k: key } });
   },
   look: view => { readHash(view); draw(); writeHash(); },
-  cellAt: event => matrices[0]?.frame.contains(event.target) ? cellAt(matrices[0], event) : null,
-  boxOf(from, to) { // around two cells and all cells between them, in the frame
-    const [map] = matrices, rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k];
-    return { frame: map.frame, left: map.x(min(...keys)), top: map.y(min(...rows)),
-      width: map.w * (abs(keys[0] - keys[1]) + 1), height: map.h * (abs(rows[0] - rows[1]) + 1) };
-  },
   onDrawn: action => { onDrawn = action; },
   addToHash: parts => { moreOfHash = parts; },
   addKeys: rows => KEYS.push(...rows),
+  addToKeep: buttons => { moreToKeep = buttons; },
 };
 })();
