@@ -836,6 +836,29 @@ START_TEST(atlas_shows_measures_and_opens_cards)
 END_TEST
 
 /* A card of texts with few distances has room for the name of their axis. */
+/* Of a long text the 60 tokens nearest to query and key are shown. */
+START_TEST(card_of_a_long_text_shows_what_is_near)
+{
+    FILE *file;
+
+    enter();
+    file = fopen("texts.txt", "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 12; i++)
+        fputs("The old dog sat on the mat . ", file);
+    fclose(file);
+    RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines", "--heads",
+        "3.2,3.6");
+    attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(browser, CHOOSE(2, "0")));
+    assert_text("['', '.from', '.to'].map(what => document.querySelectorAll('.a-card .a-text "
+                ".token' + what).length).join()",
+                "60,1,1");
+    assert_text("document.querySelectorAll('.a-card .a-gap').length > 0", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(card_of_short_texts_names_its_axis)
 {
     FILE *file;
@@ -881,5 +904,5 @@ ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,
-           atlas_shows_measures_and_opens_cards, card_of_short_texts_names_its_axis,
-           has_figure_and_table_without_a_script)
+           atlas_shows_measures_and_opens_cards, card_of_a_long_text_shows_what_is_near,
+           card_of_short_texts_names_its_axis, has_figure_and_table_without_a_script)

@@ -170,7 +170,7 @@ START_TEST(blocks_hold_cross_attention)
     page = assert_is_folder(1, 2);
     tokens = cJSON_GetObjectItem(page.run, "source_tokens");
     ck_assert_int_eq(cJSON_GetArraySize(tokens), 2);
-    ck_assert(cJSON_IsTrue(attn_page_head(&page, 0, "is_source")));
+    ck_assert_int_eq(attn_page_head(&page, 0, "is_source")->valueint, 1);
     leave(&page);
 }
 END_TEST

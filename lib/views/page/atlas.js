@@ -189,20 +189,20 @@ function distancesOf(head) {
   svgEl('text', { class: 'a-axis', x: 0, y: height + 30 }, axis));
 }
 
-// Returns the tokens of a sequence that SPANS shows. WEIGHTS are those of the keys among them.
-function lineOf(tokens, spans, query, key, weights) {
-  const colors = new Map(), line = el('p', { class: 'a-text', dir: 'auto' }), sign = () => el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026');
+const MOST_TOKENS = 60; // of a long text
+
+// Returns the tokens nearest to QUERY and KEY, or to one of them, the other being -1. WEIGHTS are those of the keys among them.
+function lineOf(tokens, query, key, weights) {
+  const colors = new Map(), shown = new Set(), line = el('p', { class: 'a-text', dir: 'auto' });
   for (let i = 0; i < weights.length; i += 2) colors.set(weights[i], weights[i + 1] / 1000);
-  if (spans[0] > 0) line.append(sign());
-  for (let s = 0; s < spans.length; s += 2) {
-    if (s > 0) line.append(sign());
-    for (let i = spans[s]; i < spans[s + 1]; i++) {
-      const node = el('span', { class: 'token' + (i === query ? ' from' : '') + (i === key ? ' to' : '') }, tokens[i]);
-      tintByWeight(node, rampOf(), colors.get(i));
-      line.append(node);
-    }
-  }
-  if (spans.at(-1) < tokens.length) line.append(sign());
+  for (let away = 0; away < tokens.length; away++)
+    for (const at of [query, key].filter(p => p >= 0).flatMap(p => [p - away, p + away])) if (at in tokens && shown.size < MOST_TOKENS) shown.add(at);
+  tokens.forEach((token, i) => {
+    if (!shown.has(i)) return i > 0 && !shown.has(i - 1) ? undefined : line.append(el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026'));
+    const node = el('span', { class: 'token' + (i === query ? ' from' : '') + (i === key ? ' to' : '') }, token);
+    tintByWeight(node, rampOf(), colors.get(i));
+    return line.append(node);
+  });
   return line;
 }
 
@@ -210,8 +210,8 @@ function textOf(head, row) {
   const { id, tokens, source = [] } = data.texts[row.text], own = head.is_of_source ? source : tokens, keys = head.is_cross ? source : own;
   return el('li', {}, el('span', { class: 'a-value' }, row.value.toFixed(2)),
     el('span', { class: 'unseen' }, `text ${id}: ${own[row.query].trim()} looks at ${keys[row.key].trim()}; `),
-    ...(head.is_cross ? [lineOf(tokens, row.spans, row.query, -1, []), lineOf(source, row.keys, -1, row.key, row.weights)]
-      : [lineOf(own, row.spans, row.query, row.key, row.weights)]));
+    ...(head.is_cross ? [lineOf(tokens, row.query, -1, []), lineOf(source, -1, row.key, row.weights)]
+      : [lineOf(own, row.query, row.key, row.weights)]));
 }
 
 // Returns the bar of all weight of a head, and its parts of 5 % or more in words.
@@ -222,12 +222,17 @@ function barWithWords(bar) {
     .filter(([, percent]) => percent >= 5).sort((a, b) => b[1] - a[1]).map(([name, percent]) => `${name} ${percent} %`).join(', ')));
 }
 
+// The parts of the texts of a card: name, what they are, and what of a head that looks at a source.
+const PARTS = [['Strongest', 'the texts with the largest weight on a token where heads do not park',
+  'the texts with the largest weight on a token of the source between its first and its last'],
+['Middle', 'the texts around the median of this weight'], ['Drawn', 'by chance from the rest']];
+
 function cardOf(row) {
   const head = data.heads[row], id = 'a-card-' + row, closing = el('button', { class: 'a-close', 'aria-label': 'Close the card of head ' + head.name }, '\u2715');
   closing.addEventListener('click', () => { close(row); (cards.querySelector('.a-close') ?? plot).focus(); });
   const change = at.has('change') ? valueOf(row, 'change') : null, error = at.has('change_se') ? valueOf(row, 'change_se') : null;
   const kind = kindWords(row), parts = head.texts.map((rows, i) => rows.length === 0 ? '' : el('section', {},
-    el('h4', {}, data.parts[i].name, ' ', el('span', { class: 'note' }, head.is_cross ? data.parts[i].cross_words : data.parts[i].words)),
+    el('h4', {}, PARTS[i][0], ' ', el('span', { class: 'note' }, head.is_cross && PARTS[i][2] || PARTS[i][1])),
     el('ol', {}, ...rows.map(text => textOf(head, text)))));
   return el('article', { class: 'a-card', id, 'aria-labelledby': id + '-name' },
     el('header', {}, el('h3', { id: id + '-name' }, 'Head ' + head.name), el('span', { class: 'note' }, kind && !head.is_cross ? 'looks most at ' + kind : ''), closing),

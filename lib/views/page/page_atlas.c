@@ -3,15 +3,13 @@
  *     n_text, has_all      number of texts; false: the middle and the drawn ones are of a sample
  *     side, ranges         tokens of a pattern, and the names of distances
  *     kinds                [{letter, name, brief, words, hue}]
- *     parts                [{name, note}] the parts of the texts of a card
  *     heads                of each row of the table: {name, kind, bar, n, pattern, distances,
  * written, texts, is_cross}, or null. kind: index; null without one. pattern: a letter for each
  * cell, "A" to "_" for 0 to 1 by its square root, " " for masked; is_cross: keys are of the source
  *         written          [[key, [token, ...]], ...]
- *         texts            of each part [{text, value, query, key, weights, spans, keys}]; weights:
- *                          [key, thousandths, ...]; spans: the tokens that are shown, [from, to,
- *                          ...]; keys: the same of the source, if it has the keys
- *     texts                [{id, tokens, source}]
+ *         texts            the strongest, those of the middle, and drawn ones, [{text, value,
+ * query, key, weights}]; weights: [key, thousandths, ...] texts                [{id, tokens,
+ * source}]
  */
 #include "page/page_internal.h"
 
@@ -28,8 +26,7 @@
 #include <string.h>
 
 enum {
-    MOST_TOKENS = 60, /* tokens of a long text that are shown */
-    N_LEVEL = 64,     /* letters for the weights of a pattern */
+    N_LEVEL = 64, /* letters for the weights of a pattern */
 };
 
 /* The texts that are shown in any card, sorted by their numbers. */
@@ -71,40 +68,9 @@ static size_t find_text(const struct texts *texts, const struct attn_card_text *
     return (size_t)(found - texts->items);
 }
 
-/* Writes the ranges of the tokens [n] that are shown, those nearest to A and B, as the member NAME.
- * B may be SIZE_MAX. */
-static enum attn_status push_spans(struct attn_json_writer *json, const char *name, size_t n,
-                                   size_t a, size_t b, struct attn_error *err)
+static void push_row(struct attn_json_writer *json, const struct attn_card_row *row,
+                     const struct texts *texts)
 {
-    size_t room = MOST_TOKENS;
-    bool *shown;
-
-    ATTN_TRY(ATTN_ALLOC(shown, n, err));
-    for (size_t distance = 0; distance < n; distance++)
-        for (int i = 0; i < 4; i++) {
-            const size_t middle = i < 2 ? a : b;
-            const size_t at = i % 2 == 0 ? middle - distance : middle + distance;
-
-            if (room > 0 && middle < n && at < n && !shown[at]) {
-                shown[at] = true;
-                room--;
-            }
-        }
-    attn_json_begin(attn_json_key(json, name), '[');
-    for (size_t i = 0; i <= n; i++)
-        if ((i < n && shown[i]) != (i > 0 && shown[i - 1]))
-            attn_json_size(json, i);
-    attn_json_end(json);
-    attn_free(shown);
-    return ATTN_OK;
-}
-
-static enum attn_status push_row(struct attn_json_writer *json, const struct attn_card_head *head,
-                                 const struct attn_card_row *row, const struct texts *texts,
-                                 struct attn_error *err)
-{
-    const size_t n = head->is_of_source ? row->text->n_source : row->text->n_token;
-
     attn_json_begin(json, '{');
     attn_json_size(attn_json_key(json, "text"), find_text(texts, row->text));
     attn_page_push_number(attn_json_key(json, "value"), 4, row->value);
@@ -116,11 +82,7 @@ static enum attn_status push_row(struct attn_json_writer *json, const struct att
         attn_json_integer(json, (int64_t)lrint(1000 * (double)row->keys[i].weight));
     }
     attn_json_end(json);
-    ATTN_TRY(push_spans(json, "spans", n, row->query, head->is_cross ? SIZE_MAX : row->key, err));
-    if (head->is_cross)
-        ATTN_TRY(push_spans(json, "keys", row->text->n_source, row->key, row->key, err));
     attn_json_end(json);
-    return ATTN_OK;
 }
 
 static void push_pattern(struct attn_json_writer *json, const struct attn_card_head *head)
@@ -157,9 +119,8 @@ static void push_written(struct attn_json_writer *json, const struct attn_card_h
 }
 
 /* Writes the card of HEAD, whose type is in row ROW of CELLS, which may have no kinds. */
-static enum attn_status push_head(struct attn_json_writer *json, const struct attn_card_head *head,
-                                  const struct attn_table_cells *cells, size_t row,
-                                  const struct texts *texts, struct attn_error *err)
+static void push_head(struct attn_json_writer *json, const struct attn_card_head *head,
+                      const struct attn_table_cells *cells, size_t row, const struct texts *texts)
 {
     const struct attn_head_kind *kind = cells->kinds ? cells->kinds[row] : NULL;
 
@@ -184,23 +145,12 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     for (int part = 0; part < ATTN_CARD_N_PART; part++) {
         attn_json_begin(json, '[');
         for (size_t k = 0; k < head->n[part]; k++)
-            ATTN_TRY(push_row(json, head, head->rows[part][k], texts, err));
+            push_row(json, head->rows[part][k], texts);
         attn_json_end(json);
     }
     attn_json_end(json);
     attn_json_end(json);
-    return ATTN_OK;
 }
-
-/* The name of each part, and which texts it has, of a head that looks at its text or at a source.
- */
-static const char *const parts[ATTN_CARD_N_PART][3] = {
-    {"Strongest", "the texts with the largest weight on a token where heads do not park",
-     "the texts with the largest weight on a token of the source between its first and its last"},
-    {"Middle", "the texts around the median of this weight",
-     "the texts around the median of this weight"},
-    {"Drawn", "by chance from the rest", "by chance from the rest"},
-};
 
 static void push_names(struct attn_json_writer *json, const struct attn_head_cards *cards)
 {
@@ -212,15 +162,6 @@ static void push_names(struct attn_json_writer *json, const struct attn_head_car
         attn_json_text(json, attn_card_distance_name(i));
     attn_json_end(json);
     attn_page_push_kinds(attn_page_push_key(json, "kinds"));
-    attn_json_begin(attn_page_push_key(json, "parts"), '[');
-    for (int part = 0; part < ATTN_CARD_N_PART; part++) {
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "name"), parts[part][0]);
-        attn_json_text(attn_json_key(json, "words"), parts[part][1]);
-        attn_json_text(attn_json_key(json, "cross_words"), parts[part][2]);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
 }
 
 static enum attn_status push_heads(struct attn_json_writer *json, const struct attn_table *table,
@@ -233,7 +174,7 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
 
     status = status == ATTN_NO_MEMORY ? attn_error_copy(err, &unseen) : ATTN_OK;
     attn_json_begin(attn_page_push_key(json, "heads"), '[');
-    for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
         struct attn_location at;
         const size_t index =
             attn_table_read_head(table, i, &at) ? attn_head_cards_find(cards, &at) : SIZE_MAX;
@@ -241,7 +182,7 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
         if (index == SIZE_MAX)
             attn_json_text(json, NULL);
         else
-            status = push_head(json, &cards->heads[index], &cells, i, texts, err);
+            push_head(json, &cards->heads[index], &cells, i, texts);
     }
     attn_json_end(json);
     attn_table_cells_release(&cells);

@@ -21,44 +21,36 @@ struct file {
     const char *begin, *end;
 };
 
-/* clang-format off */
-#define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
-EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(map_js) EMBEDDED(js)
-EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
-EMBEDDED(figure_css) EMBEDDED(figure_policy)
-EMBEDDED(question_css) EMBEDDED(question_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
-EMBEDDED(atlas_css) EMBEDDED(atlas_js)
-EMBEDDED(neurons_css) EMBEDDED(neurons_js)
-EMBEDDED(picture_css) EMBEDDED(picture_js)
-EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
-EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(guess_js)
-EMBEDDED(story_js) EMBEDDED(why_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
-#undef EMBEDDED
-#define FILE(name) {attn_page_##name, attn_page_##name##_end}
-
 /* What a page may have. */
-enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64 };
+/* clang-format off */
+enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64, ALL = 127 };
 
-/* The styles and the scripts, in their order, of a page that has all of `with` and none of
- * `without`. */
+/* X(FILE, TAG, ANY, WITHOUT): the styles and the scripts, in their order, of a page that has any of
+ * ANY and none of WITHOUT. */
+#define PARTS(X)                                                                                   \
+    X(css, "style", ALL, 0) X(question_css, "style", TABLE | LIVE, 0)                              \
+    X(examples_css, "style", EXAMPLES, RUN) X(atlas_css, "style", ATLAS, RUN)                      \
+    X(neurons_css, "style", VECTORS | LIVE, 0) X(picture_css, "style", PICTURE, 0)                 \
+    X(live_css, "style", LIVE, 0) X(stage_css, "style", LIVE, 0) X(life_css, "style", LIVE, 0)     \
+    X(shared_js, "script", ALL, 0) X(map_js, "script", ALL, 0)                                     \
+    X(question_js, "script", TABLE | LIVE, 0) X(examples_js, "script", EXAMPLES, RUN)              \
+    X(atlas_js, "script", ATLAS, RUN) X(neurons_js, "script", VECTORS | LIVE, 0)                   \
+    X(picture_js, "script", PICTURE, 0) X(js, "script", RUN, 0) X(stage_js, "script", LIVE, 0)     \
+    X(life_js, "script", LIVE, 0) X(pair_js, "script", LIVE, 0) X(like_js, "script", LIVE, 0)      \
+    X(guess_js, "script", LIVE, 0) X(story_js, "script", LIVE, 0) X(why_js, "script", LIVE, 0)     \
+    X(live_js, "script", LIVE, 0)
+#define DECLARE(name, tag, any, without) extern const char attn_page_##name[], attn_page_##name##_end[];
+#define ROW(name, tag, any, without) {tag, {attn_page_##name, attn_page_##name##_end}, any, without},
+#define FILE(name) ((struct file){attn_page_##name, attn_page_##name##_end})
+PARTS(DECLARE) DECLARE(html,,,) DECLARE(worker_js,,,) DECLARE(wasi_js,,,) DECLARE(figure_css,,,)
+DECLARE(policy,,,) DECLARE(live_policy,,,) DECLARE(more_policy,,,) DECLARE(figure_policy,,,)
+
 static const struct part {
+    const char *tag;
     struct file file;
-    unsigned with, without;
-} styles[] = {
-    {FILE(css), 0, 0}, {FILE(question_css), TABLE, 0}, {FILE(examples_css), EXAMPLES, RUN},
-    {FILE(atlas_css), ATLAS, RUN}, {FILE(neurons_css), VECTORS, 0}, {FILE(picture_css), PICTURE, 0},
-    {FILE(question_css), LIVE, 0}, {FILE(live_css), LIVE, 0}, {FILE(stage_css), LIVE, 0},
-    {FILE(life_css), LIVE, 0}, {FILE(neurons_css), LIVE, 0},
-}, scripts[] = {
-    {FILE(shared_js), 0, 0}, {FILE(map_js), 0, 0}, {FILE(question_js), RUN | TABLE, 0},
-    {FILE(examples_js), EXAMPLES, RUN}, {FILE(atlas_js), ATLAS, RUN}, {FILE(neurons_js), VECTORS, 0},
-    {FILE(picture_js), PICTURE, 0}, {FILE(js), RUN, 0}, {FILE(question_js), TABLE, RUN},
-    {FILE(question_js), LIVE, 0}, {FILE(neurons_js), LIVE, 0}, {FILE(stage_js), LIVE, 0},
-    {FILE(life_js), LIVE, 0}, {FILE(pair_js), LIVE, 0}, {FILE(like_js), LIVE, 0},
-    {FILE(guess_js), LIVE, 0}, {FILE(story_js), LIVE, 0}, {FILE(why_js), LIVE, 0},
-    {FILE(live_js), LIVE, 0},
-};
-enum { N_STYLE = sizeof styles / sizeof *styles, N_SCRIPT = sizeof scripts / sizeof *scripts };
+    unsigned any, without;
+} parts[] = {PARTS(ROW)};
+enum { N_PART = sizeof parts / sizeof *parts };
 /* clang-format on */
 
 static unsigned content_of(const struct attn_page *page)
@@ -74,14 +66,19 @@ static void append_file(struct attn_buffer *out, struct file file)
     attn_buffer_append(out, file.begin, (size_t)(file.end - file.begin));
 }
 
-/* Appends the PARTS [n] that PAGE needs, each in an element TAG. */
-static void append_parts(struct attn_buffer *out, const struct attn_page *page, const char *tag,
-                         const struct part *parts, size_t n)
+static void write_file(struct attn_sink *sink, struct file file)
+{
+    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
+}
+
+/* Appends the parts with TAG that PAGE needs, each in an element. */
+static void append_parts(struct attn_buffer *out, const struct attn_page *page, const char *tag)
 {
     const unsigned content = content_of(page);
 
-    for (size_t i = 0; i < n; i++) {
-        if ((content & parts[i].with) != parts[i].with || (content & parts[i].without) != 0)
+    for (size_t i = 0; i < N_PART; i++) {
+        if ((content & parts[i].any) == 0 || (content & parts[i].without) != 0 ||
+            strcmp(parts[i].tag, tag) != 0)
             continue;
         attn_buffer_append_format(out, "<%s>", tag);
         append_file(out, parts[i].file);
@@ -124,11 +121,11 @@ static void append_theme(struct attn_buffer *out, struct attn_page *page)
 
 static void append_policy(struct attn_buffer *out, struct attn_page *page)
 {
-    static const struct file usual = FILE(policy), live = FILE(live_policy),
-                             more = FILE(more_policy);
     const unsigned content = content_of(page);
 
-    append_file(out, content & LIVE ? live : content & (TABLE | VECTORS | PICTURE) ? more : usual);
+    append_file(out, content & LIVE                          ? FILE(live_policy)
+                     : content & (TABLE | VECTORS | PICTURE) ? FILE(more_policy)
+                                                             : FILE(policy));
 }
 
 static void append_version(struct attn_buffer *out, struct attn_page *page)
@@ -139,7 +136,7 @@ static void append_version(struct attn_buffer *out, struct attn_page *page)
 
 static void append_styles(struct attn_buffer *out, struct attn_page *page)
 {
-    append_parts(out, page, "style", styles, N_STYLE);
+    append_parts(out, page, "style");
 }
 
 /* Appends the sections of a table. Without heads, skips their part of the frame. */
@@ -175,15 +172,13 @@ static void append_static(struct attn_buffer *out, struct attn_page *page)
 /* Appends the scripts; that of the worker of a live page is text, which another script starts. */
 static void append_scripts(struct attn_buffer *out, struct attn_page *page)
 {
-    static const struct file wasi = FILE(wasi_js), worker = FILE(worker_js);
-
     if (content_of(page) & LIVE) {
         attn_buffer_append_string(out, "<script type=\"text/plain\" id=\"live-worker\">");
-        append_file(out, wasi);
-        append_file(out, worker);
+        append_file(out, FILE(wasi_js));
+        append_file(out, FILE(worker_js));
         attn_buffer_append_string(out, "</script>\n");
     }
-    append_parts(out, page, "script", scripts, N_SCRIPT);
+    append_parts(out, page, "script");
 }
 
 /* The document is written between the two parts of the frame. */
@@ -248,32 +243,26 @@ enum attn_status attn_page_frame_end(struct attn_page *page, struct attn_error *
 enum attn_status attn_page_frame_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                         struct attn_error *err)
 {
-    static const char opening[] = "<title>";
-    static const struct file policy = FILE(figure_policy), css = FILE(figure_css);
-    const char *bytes, *begin, *end = NULL;
+    static const char usual[] = "<title>attention<";
+    const char *bytes, *title, *end;
     size_t n;
 
     ATTN_TRY(attn_sink_check(svg, err));
     bytes = attn_sink_bytes(svg, &n);
+    title = memmem(bytes, n, usual, strlen("<title>"));
+    title = title && title[strlen("<title>")] != '<' ? title : usual;
+    end = strchr(title + 1, '<');
     attn_page_write_text(
         sink, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
-    attn_sink_write(sink, policy.begin, (size_t)(policy.end - policy.begin));
+    write_file(sink, FILE(figure_policy));
     attn_page_write_text(
         sink, " img-src data:; base-uri 'none'; form-action 'none'\">\n"
               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-              "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>");
-    begin = memmem(bytes, n, opening, sizeof opening - 1);
-    if (begin) {
-        begin += sizeof opening - 1;
-        end = memchr(begin, '<', n - (size_t)(begin - bytes));
-    }
-    if (end && end > begin)
-        attn_sink_write(sink, begin, (size_t)(end - begin));
-    else
-        attn_page_write_text(sink, "attention");
+              "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n");
+    attn_sink_write(sink, title, (size_t)(end - title));
     attn_page_write_text(sink, "</title>\n<style>");
-    attn_sink_write(sink, css.begin, (size_t)(css.end - css.begin));
+    write_file(sink, FILE(figure_css));
     attn_page_write_text(sink, "</style>\n</head>\n<body>\n");
     attn_sink_write(sink, bytes, n);
     attn_page_write_text(sink, "</body>\n</html>\n");
@@ -286,15 +275,14 @@ bool attn_page_live_has_text(const char *text)
 {
     /* a text of the page is enclosed in two of these characters */
     static const char around[] = "'\"\140<> ";
-    static const struct file html = FILE(html);
     const size_t n = strlen(text);
 
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++)
         if (strcmp(attn_head_kind_at(i)->name, text) == 0 ||
             strcmp(attn_head_kind_at(i)->words, text) == 0)
             return true;
-    for (size_t i = 0; n > 0 && i <= N_SCRIPT; i++) {
-        const struct file file = i < N_SCRIPT ? scripts[i].file : html;
+    for (size_t i = 0; n > 0 && i <= N_PART; i++) {
+        const struct file file = i < N_PART ? parts[i].file : FILE(html);
         const char *at = file.begin, *end = file.end - 1;
 
         while ((at = memmem(at + 1, (size_t)(end - at - 1), text, n)))

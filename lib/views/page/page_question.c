@@ -175,8 +175,8 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
     attn_json_end(json);
 }
 
-/* Writes a real of fixed decimals as the shortest text of 32 bits, unless the script would then write
- * another number than the tool, which has it as a double. */
+/* Writes a real of fixed decimals as the shortest text of 32 bits, unless the script would then
+ * write another number than the tool, which has it as a double. */
 static void push_fixed(struct attn_json_writer *json, int digits, double value)
 {
     struct attn_buffer text = {0}, seen = {0};
@@ -440,8 +440,7 @@ static enum attn_status fill(struct attn_page *page, const struct attn_table_dra
         ATTN_TRY(attn_page_push_atlas(json, drawing->table, cards, err));
     ATTN_TRY(append_figure(&question->view, drawing, err));
     if (!attn_page_has_frame() && drawing->is_figure && question->view.size > 0)
-        attn_json_string(attn_page_push_key(json, "svg"), question->view.data,
-                         question->view.size);
+        attn_json_string(attn_page_push_key(json, "svg"), question->view.data, question->view.size);
     append_table(&question->view, drawing->table);
     find_head(question, drawing);
     ATTN_TRY(attn_buffer_check(&question->title, err));

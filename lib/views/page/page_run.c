@@ -272,21 +272,10 @@ void attn_page_end_block(struct attn_page *page)
 
 /* --- Heads ----------------------------------------------------------------------------------- */
 
-static void push_not_finite(struct attn_json_writer *json, const struct attn_page_head *head)
-{
-    attn_json_begin(json, '[');
-    attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
-    attn_json_end(json);
-    json->out->has_failed |= head->not_finite.has_failed;
-}
-
-enum { STACK, LAYER, HEAD, IS_SOURCE, IS_ENCODER, STEP, KIND, STRENGTH, PARK, BAR, OUTSIDE };
-enum { NOT_FINITE = OUTSIDE + 1, FIRST_MEASURE };
-
 /* The columns of the table of heads, before its measures. */
-static const char *const columns[FIRST_MEASURE] = {"stack",      "layer", "head",    "is_source",
-                                                   "is_encoder", "step",  "kind",    "strength",
-                                                   "park",       "bar",   "outside", "not_finite"};
+static const char *const columns[] = {"stack",      "layer", "head",    "is_source",
+                                      "is_encoder", "step",  "kind",    "strength",
+                                      "park",       "bar",   "outside", "not_finite"};
 
 static const enum attn_measure measures[] = {
 #define MEASURE_ROW(id) ATTN_MEASURE_##id,
@@ -294,81 +283,61 @@ static const enum attn_measure measures[] = {
 #undef MEASURE_ROW
 };
 
-enum { N_COLUMN = FIRST_MEASURE + sizeof measures / sizeof *measures };
+enum { N_COLUMN = sizeof columns / sizeof *columns };
+enum { N_MEASURE = sizeof measures / sizeof *measures };
 
-static bool has_cell(const struct attn_page_head *head, int column)
+/* Writes N, or null if it is not there. */
+static void push_size(struct attn_json_writer *json, bool is_there, size_t n)
 {
-    const bool has[FIRST_MEASURE] = {
-        [STACK] = head->at.stack != ATTN_STACK_ONLY,
-        [LAYER] = true,
-        [HEAD] = true,
-        [IS_SOURCE] = head->is_source,
-        [IS_ENCODER] = head->is_encoder,
-        [STEP] = head->is_pooled,
-        [KIND] = head->type.kind,
-        [STRENGTH] = head->type.kind,
-        [PARK] = head->type.kind,
-        [BAR] = head->type.kind,
-        [OUTSIDE] = head->n_outside > 0,
-        [NOT_FINITE] = head->not_finite.size > 0,
-    };
-
-    return column >= FIRST_MEASURE || has[column];
-}
-
-static void push_cell(struct attn_json_writer *json, const struct attn_page_head *head, int column)
-{
-    if (!has_cell(head, column))
-        attn_json_null(json);
-    else if (column == STACK)
-        attn_json_text(json, attn_model_stack_name(head->at.stack));
-    else if (column == LAYER)
-        attn_json_integer(json, head->group);
-    else if (column == HEAD)
-        attn_json_integer(json, head->number);
-    else if (column == IS_SOURCE || column == IS_ENCODER)
-        attn_json_bool(json, true);
-    else if (column == STEP)
-        attn_json_size(json, head->step);
-    else if (column == KIND)
-        attn_json_size(json, (size_t)(head->type.kind - attn_head_kind_at(0)));
-    else if (column == STRENGTH)
-        attn_page_push_number(json, 3, head->type.weight);
-    else if (column == PARK)
-        attn_page_push_number(json, 3, head->type.park);
-    else if (column == BAR)
-        attn_page_push_bar(json, head->type.shares, head->type.park);
-    else if (column == OUTSIDE)
-        attn_json_size(json, head->n_outside);
-    else if (column == NOT_FINITE)
-        push_not_finite(json, head);
+    if (is_there)
+        attn_json_size(json, n);
     else
-        attn_page_push_number(json, 6, head->values[measures[column - FIRST_MEASURE]]);
+        attn_json_null(json);
 }
 
-/* Writes the heads as a table; columns without a value are left out. */
+static void push_head(struct attn_json_writer *json, const struct attn_page_head *head)
+{
+    const struct attn_head_type *type = &head->type;
+    const bool has_type = type->kind, is_wrong = head->not_finite.size > 0;
+
+    attn_json_text(json, head->at.stack != ATTN_STACK_ONLY ? attn_model_stack_name(head->at.stack)
+                                                           : NULL);
+    attn_json_integer(json, head->group);
+    attn_json_integer(json, head->number);
+    push_size(json, head->is_source, 1);
+    push_size(json, head->is_encoder, 1);
+    push_size(json, head->is_pooled, head->step);
+    push_size(json, has_type, has_type ? (size_t)(type->kind - attn_head_kind_at(0)) : 0);
+    attn_page_push_number(json, 3, has_type ? type->weight : (double)NAN);
+    attn_page_push_number(json, 3, has_type ? type->park : (double)NAN);
+    if (has_type)
+        attn_page_push_bar(json, type->shares, type->park);
+    else
+        attn_json_null(json);
+    push_size(json, head->n_outside > 0, head->n_outside);
+    if (attn_json_begin_list(json, is_wrong)) {
+        attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
+        attn_json_end(json);
+    }
+    for (size_t i = 0; i < N_MEASURE; i++)
+        attn_page_push_number(json, 6, head->values[measures[i]]);
+    json->out->has_failed |= head->not_finite.has_failed;
+}
+
 static void push_heads(struct attn_json_writer *json, const struct attn_page_heads *heads)
 {
-    bool is_there[N_COLUMN] = {false};
-
     attn_json_begin(attn_page_push_key(json, "heads"), '{');
     attn_json_begin(attn_json_key(json, "columns"), '[');
-    for (int c = 0; c < (int)N_COLUMN; c++) {
-        for (size_t i = 0; i < heads->n; i++)
-            is_there[c] |= has_cell(&heads->items[i], c);
-        if (is_there[c])
-            attn_json_text(json, c < FIRST_MEASURE
-                                     ? columns[c]
-                                     : attn_measure_name(measures[c - FIRST_MEASURE]));
-    }
+    for (size_t c = 0; c < N_COLUMN; c++)
+        attn_json_text(json, columns[c]);
+    for (size_t i = 0; i < N_MEASURE; i++)
+        attn_json_text(json, attn_measure_name(measures[i]));
     attn_json_end(json);
     attn_json_begin(attn_json_key(json, "rows"), '[');
     for (size_t i = 0; i < heads->n; i++) {
         attn_json_line(json);
         attn_json_begin(json, '[');
-        for (int c = 0; c < (int)N_COLUMN; c++)
-            if (is_there[c])
-                push_cell(json, &heads->items[i], c);
+        push_head(json, &heads->items[i]);
         attn_json_end(json);
     }
     attn_json_end(json);

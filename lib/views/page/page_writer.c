@@ -33,6 +33,7 @@
 enum {
     MOST_WIDE_CELLS = 200000, /* maximum cells of a page with two bytes per cell */
     MOST_TITLE = 120,         /* maximum bytes of the text in a derived title */
+    MOST_RANK = 8,            /* more than any rank of a head (first_head.h) */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -143,34 +144,6 @@ static void add_levels(struct attn_page *w, const void *bytes, size_t n)
         memcpy(to, bytes, n);
 }
 
-/* Returns how well HEAD opens the page (first_head.h); its measure `far` in an encoder, a source or
- * without a model. */
-static double find_rank(const struct attn_page *w, const struct attn_page_head *head)
-{
-    struct attn_head_mixes *const *mixes = w->base.options.mixes;
-    double look;
-    size_t key;
-
-    return mixes && mixes[0] && !head->is_encoder && !head->is_source
-               ? attn_first_head_rank_of(w->base.options.picture, mixes[0], &head->at, &look, &key)
-               : head->values[ATTN_MEASURE_FAR];
-}
-
-/* Returns true if HEAD should be shown first rather than OTHER: the head of the question;
- * otherwise a head with a source, or the one that opens better. */
-static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
-                      const struct attn_page_head *other)
-{
-    const struct attn_page_question *found = &w->question;
-
-    if (w->has_question && found->head.layer != ATTN_NO_LAYER)
-        return attn_location_compare(&head->at, &found->head) == 0;
-    if (head->is_pooled)
-        return false;
-    return head->is_source != other->is_source ? head->is_source
-                                               : find_rank(w, head) > find_rank(w, other);
-}
-
 /* Begins the block of HEAD, in memory if it may be left out. */
 static enum attn_status begin_block(struct attn_page *w, struct attn_page_head *head,
                                     struct attn_error *err)
@@ -200,17 +173,11 @@ static enum attn_status keep_block(struct attn_page *w, struct attn_page_head *h
     return ATTN_OK;
 }
 
-/* Writes the blocks of all heads, whole or pooled, and notes how many are pooled. The page begins
- * with a whole one. */
+/* Writes the blocks of all heads, whole or pooled, and notes how many are pooled. */
 static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err)
 {
     struct attn_buffer words = {0};
 
-    for (size_t i = 0; i < w->heads.n; i++)
-        if (!w->heads.items[i].is_pooled &&
-            (w->heads.items[w->start].is_pooled ||
-             is_better(w, &w->heads.items[i], &w->heads.items[w->start])))
-            w->start = i;
     attn_page_heads_append_pooled(&w->heads, &words);
     if (words.size > 0 && !words.has_failed)
         attn_note(w->base.options.on_note, w->base.options.user, ATTN_NOTE_PAGE_OMITS,
@@ -244,7 +211,6 @@ static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err
 static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
-    const size_t i = (size_t)(head - w->heads.items);
     const bool has_failed = w->low.has_failed;
 
     add_levels(w, w->low.data, w->low.size);
@@ -255,8 +221,6 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
         attn_page_end_block(w);
     attn_page_heads_end(&w->heads, head);
     attn_page_heads_choose(&w->heads);
-    if (i == 0 || is_better(w, head, &w->heads.items[w->start]))
-        w->start = i;
     w->n_row = 0;
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
@@ -435,26 +399,43 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     return attn_page_frame_begin(w, err);
 }
 
-/* Chooses the head that is shown first again, now that all parks are known. */
-static void choose_look(struct attn_page *w)
+/* Returns how well HEAD opens the page: that of the question, else one whose rows are whole, with a
+ * source, by its rank (first_head.h); in an encoder, a source or without a model by `far`. */
+static double find_rank(const struct attn_page *w, const struct attn_page_head *head)
 {
-    for (size_t i = 0; i < w->heads.n; i++)
-        if (!w->heads.items[i].is_pooled &&
-            is_better(w, &w->heads.items[i], &w->heads.items[w->start]))
-            w->start = i;
+    struct attn_head_mixes *const *mixes = w->base.options.mixes;
+    const bool is_ranked = mixes && mixes[0] && !head->is_encoder && !head->is_source;
+    double look, rank = head->values[ATTN_MEASURE_FAR];
+    size_t key;
+
+    if (w->has_question && w->question.head.layer != ATTN_NO_LAYER)
+        return attn_location_compare(&head->at, &w->question.head) == 0;
+    if (head->is_pooled)
+        return -1;
+    if (is_ranked)
+        rank = attn_first_head_rank_of(w->base.options.picture, mixes[0], &head->at, &look, &key);
+    return (isnan(rank) ? 0 : rank) + (head->is_source ? MOST_RANK : 0);
 }
 
-/* Shows first the head that is ranked first by its map over the picture in the text. */
+/* Chooses the head that is shown first: over a picture in the text by its map, now that all parks
+ * are known. */
 static enum attn_status choose_start(struct attn_page *w, struct attn_error *err)
 {
     struct attn_picture_maps *const *maps = w->base.labels.maps;
     const size_t n = w->heads.n;
     struct attn_location *ats;
     enum attn_status status;
+    double best = -2;
     size_t n_ranked;
 
-    if (!w->picture)
-        choose_look(w);
+    for (size_t i = 0; i < n; i++) {
+        const double rank = find_rank(w, &w->heads.items[i]);
+
+        if (rank > best) {
+            best = rank;
+            w->start = i;
+        }
+    }
     if (!w->picture || !maps || !*maps || w->has_question)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(ats, n, err));

@@ -40,7 +40,7 @@ const objectsOf = ({ columns, rows }) => rows.map(row => Object.fromEntries(colu
 function runOf(made) {
   const { tensors, grouping, predictions } = made, patterns = Object.values(tensors).filter(({ site }) => site === 'pattern');
   const blocks = patterns.flatMap(({ shape: [, rows, cols], data }) => Object.values(data).map(block => ({ block, rows, cols }))), bytes = patterns[0].form === 'root16' ? 2 : 1;
-  const heads = objectsOf(made.heads), hasKinds = !heads[0].stack && [true, undefined].every(is => heads.some(head => head.is_source === is)); // self and cross
+  const heads = objectsOf(made.heads), hasKinds = !heads[0].stack && [1, undefined].every(is => heads.some(head => head.is_source === is)); // self and cross
   const named = heads.map((head, i) => {
     const { stack, layer, head: number, is_source: isSource } = head, { rows, cols } = blocks[i];
     return { ...head, ...blocks[i], at: atOf(head), group: stack ? stack + ':' + layer : layer, pooled: Math.floor((Math.max(rows, cols) - 1) / 32) + 1, // cells of a thumbnail
