@@ -432,6 +432,17 @@ START_TEST(a_head_of_a_circuit_lights_its_edges_and_shows_its_row)
                 "true");
     free(attn_browser_text(browser, "hit.dispatchEvent(new MouseEvent('click')), ''"));
     attn_browser_wait(browser, HASH ".includes('h=' + place[0] + '.' + place[1])");
+    /* by keys, the next head */
+    free(attn_browser_text(browser, "document.querySelector('.x-plot').focus(), globalThis.place = "
+                                    "[...document.querySelectorAll('.x-plot [data-i^=h]')][1]"
+                                    ".dataset.i.slice(1).split('.'), ''"));
+    attn_browser_key(browser, "ArrowDown", 0);
+    attn_browser_key(browser, "ArrowDown", 0);
+    assert_text("document.querySelector('.unseen').textContent === 'head ' + place[0] + '.' + "
+                "place[1]",
+                "true");
+    attn_browser_key(browser, "Enter", 0);
+    attn_browser_wait(browser, HASH ".includes('h=' + place[0] + '.' + place[1])");
     leave();
 }
 END_TEST

@@ -259,8 +259,7 @@ class View {
     const { map } = this.data;
     this.legend = el('div', { class: 'x-legend' });
     this.figure.replaceChildren();
-    this.parts = [];
-    this.spans = [];
+    [this.parts, this.headParts, this.spans] = [[], [], []];
     if (map.kind === 'figure') {
       const svg = this.plot ??= this.data.figure ? new DOMParser().parseFromString(this.data.figure, 'image/svg+xml')
         .documentElement : document.querySelector('#static > svg');
@@ -268,7 +267,7 @@ class View {
       this.makeParts(svg);
       const hasParts = this.parts.length > 0;
       this.figure.append(el('div', hasParts ? { class: 'x-plot has-parts', tabindex: '0', role: 'group', 'aria-label':
-        (this.data.title ?? 'Figure') + ': arrow keys choose a line, Enter presses it' } : { class: 'x-plot' }, svg));
+        (this.data.title ?? 'Figure') + ': arrow keys choose a line' + (this.headParts.length > 0 ? ', up and down a head' : '') + ', Enter presses it' } : { class: 'x-plot' }, svg));
       return;
     }
     if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
@@ -296,15 +295,18 @@ class View {
       this.listen(wide, 'pointerleave', () => { this.light(this.state.row); this.hideTip(); });
       this.listen(wide, 'click', () => this.choose(row, true));
     }
-    for (const part of svg.querySelectorAll('[data-i^="h"]')) { // heads of a circuit: layer, head, position, key head
+    // heads of a circuit: layer, head, position, key head
+    this.headParts = [...svg.querySelectorAll('[data-i^="h"]')].map(part => {
       const [layer, head, position, kvHead] = part.dataset.i.slice(1).split('.').map(Number), wide = widen(part);
       const names = [layer + '.' + head, `${layer}.${head}.q`, `${layer}.${kvHead}.k`, `${layer}.${kvHead}.v`];
       const has = ({ dataset }) => ['writer', 'reader'].some(role => names.includes(this.valueOf(Number(dataset.i), role)));
+      const press = () => this.container.dispatchEvent(new CustomEvent('attn-choose',
+        { bubbles: true, detail: { isPressed: true, layer, head, ...position < 0 ? {} : { position } } }));
       this.listen(wide, 'pointerenter', () => this.light(-1, has));
       this.listen(wide, 'pointerleave', () => this.light(this.state.row));
-      this.listen(wide, 'click', () => this.container.dispatchEvent(new CustomEvent('attn-choose',
-        { bubbles: true, detail: { isPressed: true, layer, head, ...position < 0 ? {} : { position } } })));
-    }
+      this.listen(wide, 'click', press);
+      return { name: names[0], has, press };
+    });
     near.setAttribute('class', 'x-near');
     svg.append(near);
   }
@@ -513,7 +515,14 @@ class View {
   }
 
   move(down, across) {
-    if (this.data.map.kind === 'figure') { // move to the next row of the table
+    if (down !== 0 && this.headParts.length > 0) { // to the next head of a circuit
+      this.part = this.headParts[clamp(this.headParts.indexOf(this.part) + down, 0, this.headParts.length - 1)];
+      this.light(-1, this.part.has);
+      this.said.textContent = 'head ' + this.part.name;
+      return;
+    }
+    if (this.data.map.kind === 'figure') { // to the next row of the table
+      this.part = null;
       this.choose(this.order[clamp(this.order.indexOf(this.state.row) + down + across, 0, this.order.length - 1)] ?? -1);
       return;
     }
@@ -749,7 +758,7 @@ class View {
   keys() {
     return [['\u2190 \u2191 \u2192 \u2193', 'move in the map or the text'], ['/', 'find a token, a head or a part; Enter: the next one'],
       ['v', 'show another column'], ['s', 'sort by that column: by size, up, down, not at all'],
-      ...(this.isAlone ? [['d', 'dark or light']] : []), ...this.parts.length > 0 ? [['Enter', 'press the chosen line']] : [], ['k', 'save'], ['Esc', 'choose nothing'], ['?', 'these shortcuts']];
+      ...(this.isAlone ? [['d', 'dark or light']] : []), ...this.parts.length > 0 ? [['Enter', 'press the chosen line or head']] : [], ['k', 'save'], ['Esc', 'choose nothing'], ['?', 'these shortcuts']];
   }
 
   openKeys() {
@@ -772,7 +781,7 @@ class View {
       '?': () => this.openKeys(), Escape: () => { this.hideTip(); this.set({ row: -1 }); },
       v: () => this.set({ value: this.drawn[(this.drawn.indexOf(this.state.value) + 1) % this.drawn.length] }),
       ...this.isAlone ? { d: () => this.turnDark() } : {},
-      ...this.parts.length > 0 ? { Enter: () => this.choose(this.state.row, true) } : {} };
+      ...this.parts.length > 0 ? { Enter: () => this.part ? this.part.press() : this.choose(this.state.row, true) } : {} };
     if (arrows[event.key] && !(target.closest && target.closest('.x-table'))) this.move(...arrows[event.key]);
     else if (Object.hasOwn(actions, event.key)) actions[event.key]();
     else return;
