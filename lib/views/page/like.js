@@ -5,7 +5,7 @@
 globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, commandFor, figureOf, drawStrip, tellOf }) => {
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const NUMBERS = [12, 36, 100]; // of sentences
-const USUAL = 36, OF_LONG = 12, LONG = 64; // their number, and that of texts with more tokens, which take longer
+const USUAL = 36, FEW = 12, LONG = 64, MANY = 100; // their number, and that of texts with more tokens and of more heads, which take longer
 
 // --- The sentences ------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ let known = new Map(); // by sentence: the change of the next word without each 
 let struck = new Set(), most = 0; // numbers of the sentences that do not count; how many were asked for, 0: the usual number
 let isStopped = false;
 
-const numberFor = ({ tokens }) => most || (tokens.length > LONG ? OF_LONG : USUAL);
+const numberFor = ({ tokens }) => most || (tokens.length > LONG || viewer.run.heads.length > MANY ? FEW : USUAL);
 
 // Returns the positions whose words are exchanged: those that the reader chose, or that at which the head looks, and the last.
 function placesOf({ tokens, row, query }) {
