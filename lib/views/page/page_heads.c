@@ -227,17 +227,6 @@ void attn_page_heads_choose(struct attn_page_heads *heads)
     }
 }
 
-void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
-                                const struct attn_labels *labels)
-{
-    if (head->at.stack != ATTN_STACK_ONLY)
-        attn_buffer_append_format(out, "%s layer %d, ", attn_model_stack_name(head->at.stack),
-                                  head->at.layer);
-    else if (!labels->axes || labels->axes->rank == 4)
-        attn_buffer_append_format(out, "%s %d, ", labels->axes ? "batch" : "layer", head->group);
-    attn_buffer_append_format(out, "head %d", head->number);
-}
-
 void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out)
 {
     if (heads->n_whole < heads->n)

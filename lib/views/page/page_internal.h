@@ -116,10 +116,6 @@ void attn_page_heads_choose(struct attn_page_heads *heads);
 /* Appends "61 of 270 heads have all cells, ..." if the page pools some. */
 void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out);
 
-/* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
-void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
-                                const struct attn_labels *labels);
-
 /* Adds all rows of an event of the pattern to the measures of its head. Returns the head. */
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
@@ -210,8 +206,8 @@ void attn_page_embed(struct attn_buffer *out, struct attn_buffer *json);
  *     columns [{name, type, role, heading, title, digits, is_signed, scale, is_share, cell}]
  *         heading, title  name and words with the unit
  *         digits          of a real that is written with fixed decimals
- *         scale           {low, high, is_signed, curve, words, ticks} in the map
- *         is_share, cell  how numbers are written in the map: as percent, or with CELL decimals
+ *         scale           {low, high, is_signed, curve, ticks}; curve: "sqrt" or "linear"
+ *         is_share, cell  how the map writes numbers: as percent, or with CELL decimals
  *     rows [[..]]                    a value a column; texts are printable
  *     n_label                        leading columns that name a group
  *     value                          the column that is drawn first
@@ -325,11 +321,7 @@ void attn_page_push_kinds(struct attn_json_writer *json);
 /* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */
 void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);
 
-/* X(CURVE, name, words): the color scales of a page. */
-#define ATTN_PAGE_CURVE_MAP(X) X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear")
-
-/* Writes the member `scale`, the color scale of weights, with the ticks of its legends: {curve,
- * words, ticks, signed}. */
+/* Writes the member `scale`, the ticks of the square roots of weights: {ticks, signed}. */
 void attn_page_push_scale(struct attn_json_writer *json);
 
 /* --- The run (page_run.c) -------------------------------------------------------------------- */

@@ -32,11 +32,6 @@ EXPORTED("attn_page_numbers") double *attn_page_numbers(size_t n)
     return numbers;
 }
 
-static double next(const double **at)
-{
-    return *(*at)++;
-}
-
 /* Lays out words and tiles (figures/under_layout.h). Input: right end, size of a tile with its
  * gap, gap of tiles, least and most gap of words, height of a label; word and label of each group;
  * group of each tile. Returns false without memory. Output: is_line, bottom; x, y and width of each
@@ -44,50 +39,48 @@ static double next(const double **at)
 EXPORTED("attn_page_lay_under")
 int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_leftwards, int is_list)
 {
-    const double *in = numbers;
-    double *out = numbers;
+    const double *in = numbers + 6;
+    double *out = numbers + 2;
     struct attn_under_layout layout = {.n_word = n_word,
                                        .n_group = n_group,
                                        .n_tile = n_tile,
                                        .is_leftwards = is_leftwards,
                                        .is_list = is_list,
                                        .most_rows = 4,
-                                       .is_flowing = true};
+                                       .is_flowing = true,
+                                       .right = numbers[0],
+                                       .tile_width = numbers[1],
+                                       .tile_height = numbers[1],
+                                       .tile_gap = numbers[2],
+                                       .gap = numbers[3],
+                                       .most_gap = numbers[4],
+                                       .line = numbers[5],
+                                       .groups = attn_alloc(n_group, sizeof *layout.groups, NULL),
+                                       .tiles = attn_alloc(n_tile, sizeof *layout.tiles, NULL)};
+    const bool has_memory = layout.groups && layout.tiles;
 
-    layout.groups = attn_alloc(n_group, sizeof *layout.groups, NULL);
-    layout.tiles = attn_alloc(n_tile, sizeof *layout.tiles, NULL);
-    if (!layout.groups || !layout.tiles) {
-        attn_free(layout.groups);
-        attn_free(layout.tiles);
-        return false;
+    for (size_t g = 0; has_memory && g < n_group; g++, in += 2) {
+        layout.groups[g].word = in[0];
+        layout.groups[g].label = in[1];
     }
-    layout.right = next(&in);
-    layout.tile_width = layout.tile_height = next(&in);
-    layout.tile_gap = next(&in);
-    layout.gap = next(&in);
-    layout.most_gap = next(&in);
-    layout.line = next(&in);
-    for (size_t g = 0; g < n_group; g++) {
-        layout.groups[g].word = next(&in);
-        layout.groups[g].label = next(&in);
+    for (size_t i = 0; has_memory && i < n_tile; i++)
+        layout.tiles[i].group = (size_t)*in++;
+    if (has_memory)
+        attn_under_lay_out(&layout);
+    numbers[0] = layout.is_line;
+    numbers[1] = layout.bottom;
+    for (size_t g = 0; has_memory && g < n_group; g++, out += 3) {
+        out[0] = layout.groups[g].x;
+        out[1] = layout.groups[g].y;
+        out[2] = layout.groups[g].width;
     }
-    for (size_t i = 0; i < n_tile; i++)
-        layout.tiles[i].group = (size_t)next(&in);
-    attn_under_lay_out(&layout);
-    *out++ = layout.is_line;
-    *out++ = layout.bottom;
-    for (size_t g = 0; g < n_group; g++) {
-        *out++ = layout.groups[g].x;
-        *out++ = layout.groups[g].y;
-        *out++ = layout.groups[g].width;
-    }
-    for (size_t i = 0; i < n_tile; i++) {
-        *out++ = layout.tiles[i].x;
-        *out++ = layout.tiles[i].y;
+    for (size_t i = 0; has_memory && i < n_tile; i++, out += 2) {
+        out[0] = layout.tiles[i].x;
+        out[1] = layout.tiles[i].y;
     }
     attn_free(layout.groups);
     attn_free(layout.tiles);
-    return true;
+    return has_memory;
 }
 
 /* Lays out bows (figures/bow_layout.h). Input: most width of the feet on a side, and most height;
@@ -129,39 +122,15 @@ EXPORTED("attn_page_rank_heads") int attn_page_rank_heads(size_t n)
 static enum attn_status append_numbers(struct attn_table *table, const double *heads, size_t n_head,
                                        size_t n_text)
 {
-    const double *kl = heads + 2 * n_head;
-
     for (size_t i = 0; i < n_head * n_text; i++) {
         const double *head = heads + 2 * (i % n_head);
-        const struct attn_cell row[] = {attn_cell_integer((int64_t)(i / n_head)),
-                                        attn_cell_integer((int64_t)head[0]),
-                                        attn_cell_integer((int64_t)head[1]), attn_cell_real(kl[i])};
+        const struct attn_cell row[] = {
+            attn_cell_integer((int64_t)(i / n_head)), attn_cell_integer((int64_t)head[0]),
+            attn_cell_integer((int64_t)head[1]), attn_cell_real(heads[2 * n_head + i])};
 
         ATTN_TRY(attn_table_append(table, row, sizeof row / sizeof *row, NULL));
     }
     return ATTN_OK;
-}
-
-/* Draws TABLE as an SVG, with head CHOSEN in its hue, into a new *SINK. The input has the width and
- * the font size in points. */
-static enum attn_status draw_table(const struct attn_table *table, const char *chosen,
-                                   struct attn_sink **sink)
-{
-    const struct attn_table_picture picture = {.view = {.rows = ATTN_ROLE_LAYER,
-                                                        .columns = ATTN_ROLE_HEAD,
-                                                        .values = ATTN_TABLE_COLUMN(3)},
-                                               .n_label = 1,
-                                               .metric = "kl"};
-    struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
-    struct attn_output output = {.format = attn_format_find("svg")};
-
-    options.figure = ATTN_FIGURE_STRIP;
-    options.figure_width = numbers[0];
-    options.font_size = numbers[1];
-    options.chosen = chosen;
-    ATTN_TRY(attn_sink_create_memory(sink, NULL));
-    output.sink = *sink;
-    return attn_table_picture_write(table, &picture, &options, &output, NULL);
 }
 
 /* Draws a strip (figures/figure_strip.c) of how the next word of N_TEXT texts changes without each
@@ -176,26 +145,39 @@ int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen)
         {.name = "layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_LAYER},
         {.name = "head", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_HEAD},
         {.name = "change", .type = ATTN_VALUE_REAL}};
+    static const struct attn_table_picture picture = {.view = {.rows = ATTN_ROLE_LAYER,
+                                                               .columns = ATTN_ROLE_HEAD,
+                                                               .values = ATTN_TABLE_COLUMN(3)},
+                                                      .n_label = 1,
+                                                      .metric = "kl"};
     static struct attn_sink *drawn;
     const double *heads = numbers + 2;
+    struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_output output = {.format = attn_format_find("svg")};
     struct attn_table *table = NULL;
-    char name[32];
     enum attn_status status;
+    char name[32];
+    size_t size;
 
-    attn_sink_free(drawn);
-    drawn = NULL;
     snprintf(name, sizeof name, "%.0f.%.0f", heads[2 * chosen], heads[2 * chosen + 1]);
-    status = attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL);
+    options.figure = ATTN_FIGURE_STRIP;
+    options.figure_width = numbers[0];
+    options.font_size = numbers[1];
+    options.chosen = name;
+    attn_sink_free(drawn);
+    status = attn_sink_create_memory(&drawn, NULL);
+    output.sink = drawn;
+    if (status == ATTN_OK)
+        status =
+            attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL);
     if (status == ATTN_OK)
         status = append_numbers(table, heads, n_head, n_text);
     if (status == ATTN_OK)
-        status = draw_table(table, name, &drawn);
+        status = attn_table_picture_write(table, &picture, &options, &output, NULL);
     attn_table_free(table);
-    if (status == ATTN_OK) {
-        size_t size;
-
-        numbers[0] = (double)(uintptr_t)attn_sink_bytes(drawn, &size);
-        numbers[1] = (double)size;
-    }
-    return status == ATTN_OK;
+    if (status != ATTN_OK)
+        return false;
+    numbers[0] = (double)(uintptr_t)attn_sink_bytes(drawn, &size);
+    numbers[1] = (double)size;
+    return true;
 }

@@ -29,14 +29,12 @@ static void push_texts(struct attn_json_writer *json, const struct attn_grid *fi
     attn_json_begin(attn_page_push_key(json, "texts"), '[');
     for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
         const struct attn_figure_text *text = &figure->texts[i];
-        struct attn_buffer printable = {0};
 
         if (!text->text)
             continue;
-        attn_escape_append(&printable, text->text, text->n);
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "name"), text->name);
-        attn_json_buffer(attn_json_key(json, "text"), &printable);
+        attn_json_string(attn_json_key(json, "text"), text->text, text->n);
         attn_json_end(json);
     }
     attn_json_end(json);
@@ -73,13 +71,6 @@ static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
 static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
                        size_t c)
 {
-    static const struct {
-        const char *name, *words;
-    } curves[] = {
-#define CURVE_ROW(curve, name, words) [ATTN_CURVE_##curve] = {name, ", " words},
-        ATTN_PAGE_CURVE_MAP(CURVE_ROW)
-#undef CURVE_ROW
-    };
     const struct attn_column *column = attn_table_column(drawing->table, c);
     const bool is_share = column->range == ATTN_RANGE_SHARE;
     const struct attn_grid_axis *columns = drawing->cells.grid.columns;
@@ -103,9 +94,8 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
     attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);
     attn_page_push_number(attn_json_key(json, "high"), 9, ends.high);
     attn_json_bool(attn_json_key(json, "is_signed"), scale.is_signed);
-    attn_json_text(attn_json_key(json, "curve"), curves[scale.curve].name);
-    attn_json_text(attn_json_key(json, "words"),
-                   scale.curve == ATTN_CURVE_LINEAR ? "" : curves[scale.curve].words);
+    attn_json_text(attn_json_key(json, "curve"),
+                   scale.curve == ATTN_CURVE_SQRT ? "sqrt" : "linear");
     attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, ends, is_share ? 100 : 1);
     attn_json_end(json);
     if (is_share)

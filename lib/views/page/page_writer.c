@@ -63,46 +63,24 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
     return attn_error_hint(err, "choose some with `heads` or `queries`");
 }
 
-/* Appends what the page shows: "fable: layer 2, head 5: pattern". */
-static void append_what(const struct attn_page *w, struct attn_buffer *out)
-{
-    const struct attn_labels *labels = &w->base.labels;
-
-    if (labels->model) {
-        size_t size;
-        const char *model = attn_path_last(labels->model, &size);
-
-        attn_buffer_append(out, model, size);
-        attn_buffer_append_string(out, ": ");
-    }
-    if (w->heads.n == 1) {
-        attn_page_head_append_name(out, &w->heads.items[0], labels);
-        attn_buffer_append_string(out, ": ");
-    }
-    attn_buffer_append_string(out, "pattern");
-}
-
-/* Returns true if the title is derived from the text. */
-static bool is_named_by_text(const struct attn_page *w)
-{
-    return !w->base.options.picture->title && !w->base.labels.axes && w->text.size > 0;
-}
-
-/* Sets the text and the title; the default title is the beginning of the text. */
+/* Sets the text and the title: the one that is given, the beginning of the text, or without a text
+ * what is shown, "fable: pattern". */
 static void make_title(struct attn_page *w)
 {
-    const char *given = w->base.options.picture->title;
-    size_t n;
+    const char *given = w->base.options.picture->title, *model = w->base.labels.model;
+    size_t n = 0;
 
     attn_labels_append_text(&w->base.labels, &w->text);
     if (given) {
         attn_buffer_append_string(&w->title, given);
-    } else if (is_named_by_text(w)) {
+    } else if (!w->base.labels.axes && w->text.size > 0) {
         n = attn_page_fit_text(w->text.data, w->text.size, MOST_TITLE);
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
-        append_what(w, &w->title);
+        model = model ? attn_path_last(model, &n) : "";
+        attn_buffer_append(&w->title, model, n);
+        attn_buffer_append_string(&w->title, n > 0 ? ": pattern" : "pattern");
     }
     attn_escape_append(&w->heading, w->title.data, w->title.size);
     w->heading.has_failed |= w->title.has_failed;

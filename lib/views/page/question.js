@@ -594,7 +594,7 @@ class View {
   drawLegend() {
     const { name, title, scale } = this.column(this.state.value);
     const parts = [rampBox('x-ramp', opaque(this.ramp), scale.ticks.map(([place, , text]) => [place, text])),
-      el('span', { class: 'kind' }, (title ?? name) + scale.words)];
+      el('span', { class: 'kind' }, (title ?? name) + (scale.curve === 'sqrt' ? ', square root' : ''))];
     if (this.hasEmpty()) parts.push(el('span', { class: 'kind' }, swatch(this.nothing), 'no value'));
     this.legend.replaceChildren(...parts);
   }

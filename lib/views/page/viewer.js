@@ -299,7 +299,7 @@ function largestOf(cells) {
   return most;
 }
 
-const stepper = range => attnPage.stepper(run.scale.curve, range);
+const stepper = range => attnPage.stepper('sqrt', range);
 
 const labelOf = (position, isSource) => ({ position, text: nameAt(position, isSource), isSought: isSought(position, isSource) });
 
@@ -635,7 +635,7 @@ function drawLegend(m) {
   const spans = { matrix: ', to the largest of this matrix', row: ', to the largest of each row' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
-  const parts = [drawRamp(m), kind((!m.isDifference ? 'weight: ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))];
+  const parts = [drawRamp(m), kind((!m.isDifference ? 'weight: ' : run.set_names.join(' minus ') + ': signed ') + 'square root' + (over?.span() ?? spans[run.span] ?? ''))];
   m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
@@ -1041,7 +1041,7 @@ function aboutRun() {
   const front = picture?.n_front > 1 ? '[CLS], ' + count(picture.n_front - 1, 'register') : '[CLS]';
   const sizes = !isOfModel ? count(rows, 'query', 'queries') + ', ' + count(cols, 'key') : !picture || picture.tiles
     ? count(run.ids?.length ?? rows, 'token') : (picture.n_front ? front + ' and ' : '') + `${picture.n_row} x ${picture.n_col} patches`;
-  return [(isNamed ? (model ? model + ': ' : '') + (heads.length === 1 ? name + ': ' : '') + 'pattern; ' : '') + count(heads.length, 'head') + ', ' + sizes,
+  return [(isNamed && model ? model + ': ' : '') + (heads.length === 1 ? name + ': ' : '') + (isNamed ? 'pattern; ' : '') + count(heads.length, 'head') + ', ' + sizes,
     ...isOfModel && text && !(isNamed && title === text) ? [': ', attnPage.shortly(text)] : [],
     ...source ? ['; source: ', attnPage.shortly(source.join(source.slice(1).some(token => token.startsWith(' ')) ? '' : ' '))] : [],
     ...names.length > 0 ? [' ', el('span', { class: 'options' }, '(' + names.map(option => option.join(' ')).join(', ') + ')')] : []];
