@@ -743,6 +743,21 @@ async function drawPair(what, text, query, width) {
   return new TextDecoder().decode(answer.file);
 }
 
+// Shows which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS.
+async function showCircuit(what, text, answers) {
+  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20'], ['verify', '20']];
+  const place = el('section', { id: 'live-circuit' }, t('computing') + ' \u2026');
+  place.addEventListener('attn-choose', ({ detail }) => {
+    if (!detail.isPressed || 'key' in detail) return; // a line
+    $('dialog').close();
+    viewer.follow(detail);
+    $('life-words').click();
+  });
+  viewer.openDialog(t('Circuit'), place, el('p', { class: 'note' }, el('code', {}, commandOf('circuit', options, { ...what, text: null }))));
+  const { page } = await answerOf('circuit', [...options, ['html', 'page.html']], { ...what, text: null }, 'page');
+  attnQuestion.show(place, attnPage.tableOf(page));
+}
+
 // Returns the tokens whose embeddings are most like that of position K: [{ id, token }], the most alike first.
 async function likeAt(what, k) {
   const { out } = await answerOf('lens', [['alike', ''], ['queries', String(k)], ['top', '48'], ['json', '-']], what);
@@ -764,7 +779,7 @@ async function figureOf(what, head, lines) {
   return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf }),
+const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
     commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,

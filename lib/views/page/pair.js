@@ -4,7 +4,7 @@
 // head looks at the word, others have embeddings like its own, and of these the model finds some more
 // likely there. The page takes the one that changes the next word most; with many heads, the most likely.
 'use strict';
-globalThis.attnPair = ({ viewer, t, seen, drawPair, likeAt, textWith, nameOf }) => {
+globalThis.attnPair = ({ viewer, t, seen, drawPair, likeAt, textWith, nameOf, showCircuit }) => {
 const { el, written } = attnPage;
 const N_LIKE = 8, MANY = 100; // words that are tried, but with so many heads one
 const LEAST = 0.02; // smaller weights have no arc
@@ -103,6 +103,15 @@ function changed(one, { k, token }, press) {
     ...others.length > 0 ? [' ' + t('or:') + ' ', ...others] : []);
 }
 
+// Returns a button for the parts of the model that carry the difference; none if a circuit cannot be asked for.
+function circuitOf(what, one, other) {
+  const ids = [one, other].map(({ best }) => best[0].id);
+  if (one.query < one.tokens.length - 1 || one.tokens.length !== other.tokens.length || what.source !== null || viewer.given.predictions?.is_in_place !== false) return [];
+  const node = el('button', { id: 'pair-circuit', type: 'button', 'aria-haspopup': 'dialog', title: t('Which parts of the model carry the difference') }, t('Circuit'));
+  node.addEventListener('click', () => showCircuit(what, other.text, [['target', 'ids:' + ids[0]], ...ids[0] === ids[1] ? [] : [['foil', 'ids:' + ids[1]]]]));
+  return [node];
+}
+
 // Returns the nodes of the tab for the sentence of WHAT from its word QUERY, and the SECOND sentence or null, and that sentence;
 // null if something else is asked for meanwhile.
 async function draw(what, query, second, room, isWanted, press) {
@@ -117,7 +126,7 @@ async function draw(what, query, second, room, isWanted, press) {
   const other = pair?.other ?? await seen({ ...what, text }, query - n);
   const at = one.tokens.findIndex((token, i) => token !== other.tokens[i]);
   return { text, nodes: [...pair ? [changed(one, pair, press)] : [], picture(await drawPair(what, text, query - n, room), one, other),
-    el('h2', {}, t('Next word'), el('span', { class: 'note' }, key('a', one, at), key('b', other, at), el('span', {}, t('sorted by the difference')))), nextWords(one, other)] };
+    el('h2', {}, t('Next word'), el('span', { class: 'note' }, key('a', one, at), key('b', other, at), el('span', {}, t('sorted by the difference')))), nextWords(one, other), ...circuitOf(what, one, { ...other, text })] };
 }
 
 return { draw, wordsLike, isWord };
