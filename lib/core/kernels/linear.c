@@ -165,8 +165,7 @@ struct split_maps {
     struct split_map maps[ATTN_LINEAR_MOST];
     size_t n, n_task, n_range;
     struct {
-        /* The number of tasks that its worker took, from the first on, and in the upper half, of
-         * those that others took, from the last on. On separate cache lines. */
+        /* Tasks that its worker took from the front; in the upper half, others from the back. */
         _Alignas(ATTN_ALIGNMENT) atomic_uint_least64_t taken;
     } ranges[MOST_RANGES];
 };
@@ -560,8 +559,8 @@ static size_t count_taken(uint64_t taken)
     return (uint32_t)taken + (taken >> 32);
 }
 
-/* Processes range OWN, then what is left of the others, but for the last task, which its worker
- * already prefetched. */
+/* Processes range OWN, then what is left of the others. Leaves the last task of few rows to its
+ * worker, which has prefetched the panel. */
 static void run_range(void *context, size_t own, int worker)
 {
     struct split_maps *maps = context;
@@ -572,8 +571,9 @@ static void run_range(void *context, size_t own, int worker)
         const size_t begin = maps->n_task * range / n;
         atomic_uint_least64_t *taken = &maps->ranges[range].taken;
         const uint64_t one = i == 0 ? 1 : UINT64_C(1) << 32;
+        const bool is_left = i > 0 && args->n_row <= ATTN_FEW_ROWS;
 
-        while (begin + count_taken(atomic_load(taken)) + (i > 0) < end) {
+        while (begin + count_taken(atomic_load(taken)) + is_left < end) {
             const uint64_t before = atomic_fetch_add(taken, one);
             const size_t task = i == 0 ? begin + (uint32_t)before : end - 1 - (before >> 32);
 
