@@ -67,12 +67,11 @@ static struct attn_linear map_at(const struct bench *bench, size_t i)
                                 .packed = data};
 }
 
-/* N_ROW rows times matrix I; the one after it is prefetched. */
+/* N_ROW rows times matrix I. */
 static void run(const struct bench *bench, enum way way, size_t i, size_t n_row)
 {
-    const struct attn_linear map = map_at(bench, i), next = map_at(bench, i + 1);
+    const struct attn_linear map = map_at(bench, i);
     const struct attn_linear_args args = {.linear = &map,
-                                          .next = &next,
                                           .engine = &bench->engines[way],
                                           .scratch = bench->scratch,
                                           .x = bench->x,

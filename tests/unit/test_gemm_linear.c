@@ -48,7 +48,6 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     struct attn_pool *pool = NULL;
     const int n_used = set->n_thread > 0 ? set->n_thread : 1;
     struct attn_linear_args args = {.linear = &map,
-                                    .next = &map,
                                     .engine = &engine,
                                     .scratch = scratch,
                                     .x = x,

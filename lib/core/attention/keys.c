@@ -63,8 +63,9 @@ static size_t list_kept(const struct attn_attention *attention, const struct att
     return n + write_steps(after, n_key, stride, keys ? keys + n : NULL);
 }
 
-const struct attn_mask_block *attn_keys_block(const struct attn_attention *attention,
-                                              size_t position)
+/* Returns the block of positions that see each other to which POSITION belongs; NULL: to none. */
+static const struct attn_mask_block *find_block(const struct attn_attention *attention,
+                                                size_t position)
 {
     for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
         const struct attn_mask_block *block = attn_attention_block(attention, i);
@@ -78,7 +79,7 @@ const struct attn_mask_block *attn_keys_block(const struct attn_attention *atten
 
 size_t attn_keys_ahead(const struct attn_attention *attention, size_t position, size_t n_key)
 {
-    const struct attn_mask_block *block = attn_keys_block(attention, position);
+    const struct attn_mask_block *block = find_block(attention, position);
     const size_t end = block ? block->end : position + 1;
 
     return attention->mask == ATTN_MASK_CAUSAL && end < n_key ? end : n_key;
@@ -196,7 +197,7 @@ struct attn_key_span attn_keys_near(const struct attn_attention *attention,
                                     const struct attn_key_row *row)
 {
     const size_t i = row->position, n = row->n_key, width = attn_kind_width(attention);
-    const struct attn_mask_block *block = attn_keys_block(attention, i);
+    const struct attn_mask_block *block = find_block(attention, i);
     const size_t first = i < width || (block && block->ignores_window) ? 0 : i - width + 1;
     const size_t last = !block && i < n && width < n - i ? i + width : n;
 

@@ -21,10 +21,6 @@ struct attn_key_row {
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
-/* Returns the block of positions that see each other to which POSITION belongs; NULL: to none. */
-const struct attn_mask_block *attn_keys_block(const struct attn_attention *attention,
-                                              size_t position);
-
 /* Returns how many of the first N_KEY keys a causal mask leaves to the query at POSITION; N_KEY
  * with another mask. */
 size_t attn_keys_ahead(const struct attn_attention *attention, size_t position, size_t n_key);

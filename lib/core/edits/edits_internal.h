@@ -86,13 +86,6 @@ bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err);
 const char *attn_intervention_name(const struct attn_intervention *intervention);
 const char *attn_intervention_field(const struct attn_intervention *intervention);
 
-/* Creates an array of GIVEN in each of its layers, which has no lists of layers then. It borrows
- * from GIVEN; the caller frees it with attn_free. ATTN_INVALID if the model of SCOPE lacks one. */
-enum attn_status attn_intervention_expand(const struct attn_edit_scope *scope,
-                                          const struct attn_intervention *given,
-                                          struct attn_intervention **each, size_t *n,
-                                          struct attn_error *err);
-
 /* Whether values of OP are added, or projected out: a vector, or a row for each position. */
 static inline bool attn_edit_op_has_vector(enum attn_edit_op op)
 {

@@ -294,10 +294,11 @@ static enum attn_status choose_vector(const struct attn_intervention *given,
     return ATTN_OK;
 }
 
-enum attn_status attn_intervention_expand(const struct attn_edit_scope *scope,
-                                          const struct attn_intervention *given,
-                                          struct attn_intervention **each, size_t *n,
-                                          struct attn_error *err)
+/* Creates an array of GIVEN in each of its layers, which has no lists of layers then. It borrows
+ * from GIVEN; the caller frees it with attn_free. ATTN_INVALID if the model of SCOPE lacks one. */
+static enum attn_status expand(const struct attn_edit_scope *scope,
+                               const struct attn_intervention *given,
+                               struct attn_intervention **each, size_t *n, struct attn_error *err)
 {
     const bool is_list = attn_number_list_is_given(&given->layers);
     enum attn_status status = attn_error_in(
@@ -343,7 +344,7 @@ enum attn_status attn_edits_sketch_values(const struct attn_edit_scope *scope,
     enum attn_status status;
     size_t n;
 
-    ATTN_TRY(attn_intervention_expand(scope, list->parts[part].given, &each, &n, err));
+    ATTN_TRY(expand(scope, list->parts[part].given, &each, &n, err));
     status = ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -384,9 +385,8 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
         enum attn_status status = ATTN_OK;
         size_t n;
 
-        ATTN_TRY(
-            attn_error_at(attn_intervention_expand(scope, list->parts[i].given, &each, &n, err),
-                          ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(expand(scope, list->parts[i].given, &each, &n, err),
+                               ATTN_STAGE_OPTIONS, err));
         for (size_t k = 0; status == ATTN_OK && k < n; k++)
             status = add_in_layer(scope, list, i, &each[k], err);
         attn_free(each);

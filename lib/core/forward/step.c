@@ -133,36 +133,6 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
     return NULL;
 }
 
-/* Returns the map that follows LINEAR of the current layer in the order of the equations, so that
- * its first panels can be prefetched, or NULL. */
-static const struct attn_linear *find_next(const struct attn_forward *f,
-                                           const struct attn_linear *linear)
-{
-    const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
-    const struct attn_linear *end = w->linears + ATTN_BLOCK_N_LINEAR;
-    const bool is_last_layer = f->feed.layer + 1 == (int)f->dims.n_layer;
-
-    for (const struct attn_linear *next = linear + 1; next < end; next++)
-        if (next->weight.data)
-            return next;
-    if (is_last_layer)
-        return &f->model->weights.unembed;
-    return w[1].q.weight.data ? &w[1].q : w[1].mixer_in.weight.data ? &w[1].mixer_in : NULL;
-}
-
-/* Returns the number of maps from NEXT on that read the same input: of gate and up, or q, k and v.
- */
-static size_t count_next(const struct attn_forward *f, const struct attn_linear *next)
-{
-    const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
-
-    if (next == &w->mlp_gate)
-        return 2;
-    return next > w->linears + ATTN_BLOCK_N_LINEAR && next[1].weight.data && next[2].weight.data
-               ? 3
-               : 1;
-}
-
 /* --- Linear maps ------------------------------------------------------------------------------ */
 
 /* Finds the next run of needed heads, *first to *last-1, from *last on. False at the end. */
@@ -201,8 +171,6 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
     const struct attn_site_part part = attn_forward_part(f, site);
     struct attn_linear_args map = attn_map_of(f, linear, x, part.n_row, y);
 
-    map.next = find_next(f, linear);
-    map.n_next = map.next ? count_next(f, map.next) : 0;
     map.ldy = part.n_head * part.width;
     map.is_violated = &f->pending.is_violated;
     if (f->pending.n_visit == ATTN_LINEAR_MOST ||

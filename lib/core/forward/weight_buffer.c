@@ -183,7 +183,6 @@ void attn_weight_buffer_run_linear(struct attn_weight_buffer *buffer,
         size_t n_col = one.last_col, n_used = one.last_col - one.first_col;
         struct attn_linear staged;
 
-        one.n_next = 0; /* they would be copied to where this one is */
         if (one.first_col >= one.last_col)
             continue;
         if (one.is_transposed)

@@ -34,7 +34,7 @@ enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, c
     return ATTN_OK;
 }
 
-void attn_token_bytes_release(struct attn_token_bytes *tokens)
+static void release_token_bytes(struct attn_token_bytes *tokens)
 {
     attn_free(tokens->bytes);
     attn_free(tokens->sizes);
@@ -525,7 +525,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
 {
     attn_encoding_release(&sequence->encoding);
     attn_free(sequence->words);
-    attn_token_bytes_release(&sequence->tokens);
+    release_token_bytes(&sequence->tokens);
     attn_free(sequence->embedded);
     attn_free(sequence->heard);
     attn_free(sequence->made_types);

@@ -11,7 +11,7 @@
 #include "input/seen.h"
 #include "model/embedding.h"
 
-/* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
+/* The bytes of each token. Initialize with = {0}; attn_sequence_release ends it. */
 struct attn_token_bytes {
     const char **bytes; /* [n] owns the array; the texts belong to the tokenizer or to `made` */
     size_t *sizes;      /* [n] owns */
@@ -21,7 +21,6 @@ struct attn_token_bytes {
 enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, struct attn_token_bytes *tokens,
                                        struct attn_error *err);
-void attn_token_bytes_release(struct attn_token_bytes *tokens);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {

@@ -414,22 +414,23 @@ static inline vi v_load_code(const float *p, size_t i)
 #endif
 }
 
-/* y [l] = table [the lowest four bits of word l]. V_LOOKS_UP: it takes one instruction. */
+/* y [l] = table [the lowest four bits of word l, or five]. V_LOOKS_UP: it takes one instruction. */
 #if defined __AVX512F__
 enum { V_LOOKS_UP = 1 };
-static inline vf v_look_up(const float table[16], vi words)
+static inline vf v_look_up(const float *table, vi words, bool has_five)
 {
-    return (vf)_mm512_permutexvar_ps((__m512i)words, _mm512_loadu_ps(table));
+    const __m512i i = (__m512i)words;
+    const __m512 first = _mm512_loadu_ps(table);
+
+    return (vf)(has_five ? _mm512_permutex2var_ps(first, i, _mm512_loadu_ps(table + 16))
+                         : _mm512_permutexvar_ps(i, first));
 }
 #else
 enum { V_LOOKS_UP = 0 };
-static inline vf v_look_up(const float table[16], vi words)
+static inline vf v_look_up(const float *table, vi words, bool has_five)
 {
-    vf y;
-
-    for (size_t l = 0; l < LANES; l++)
-        y[l] = table[words[l] & 15];
-    return y;
+    (void)words, (void)has_five;
+    return v_load(table); /* no tile looks codes up */
 }
 #endif
 

@@ -9,8 +9,8 @@
  * product run as soon as a tile is complete.
  *
  * Types with blocks are packed piece by piece, so that each piece is in cache when it is
- * multiplied; a few rows are multiplied without packing. Meanwhile the blocks of the worker's next
- * panel are prefetched. Each element is one chain of fma, however the depth is cut.
+ * multiplied; a few rows are multiplied without packing. Meanwhile the worker's next panel is
+ * prefetched. Each element is one chain of fma, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -33,11 +33,10 @@ enum {
                            MB cache, and the next piece another quarter */
     PACKED_DEPTH = 512, /* depth of a piece if pieces are packed one by one, from blocks or from a
                            transposed weight: a multiple of all block sizes */
-    TASKS_EACH = 4, /* number of tasks per thread, so that one slow task does not delay the end */
-    FEWEST_PRODUCTS = 1 << 18, /* multiply-adds of a batch of tasks: it takes much longer than to
-                                  ask another core for the next one */
-    PREFETCHING = 4, /* number of tiles of float32 that share the prefetches of a piece: the last
-                        ones before it is used */
+    TASKS_EACH = 4,   /* number of tasks per thread, so that one slow task does not delay the end */
+    MOST_RANGES = 64, /* of tasks; with more threads, some share one */
+    PREFETCHING = 4,  /* number of tiles of float32 that share the prefetches of a piece: the last
+                         ones before it is used */
 };
 
 static size_t depth_of(const struct attn_linear *linear, enum attn_compute compute)
@@ -160,13 +159,15 @@ struct split_map {
     size_t n_task;
 };
 
-/* The maps of one call. Their tasks are numbered one after the other, and processed in batches of
- * adjacent ones. The maps after the last are only prefetched. */
+/* The maps of one call. Their tasks are numbered one after the other, and cut into ranges. Each
+ * worker processes one, so that it reads adjacent panels, then helps with the others. */
 struct split_maps {
-    struct split_map maps[ATTN_LINEAR_MOST + ATTN_LINEAR_MOST_NEXT];
-    size_t n, n_next, n_thread;
-    size_t n_task, n_after; /* number of tasks of the maps, and of those that are prefetched */
-    size_t n_batch;
+    struct split_map maps[ATTN_LINEAR_MOST];
+    size_t n, n_task, n_range;
+    struct {
+        /* Tasks that its worker took from the front; in the upper half, others from the back. */
+        _Alignas(ATTN_ALIGNMENT) atomic_uint_least64_t taken;
+    } ranges[MOST_RANGES];
 };
 
 static size_t slice_of(const struct split_map *map, size_t width, size_t n_row)
@@ -456,21 +457,12 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
  * Returns NULL after the last task. */
 static const struct split_map *find_map(const struct split_maps *maps, size_t *task)
 {
-    for (size_t i = 0; i < maps->n + maps->n_next; i++) {
+    for (size_t i = 0; i < maps->n; i++) {
         if (*task < maps->maps[i].n_task)
             return &maps->maps[i];
         *task -= maps->maps[i].n_task;
     }
     return NULL;
-}
-
-/* Returns the place of batch BATCH among all batches. Workers take them in turn; consecutive
- * batches are far apart, so that each worker gets adjacent ones. */
-static size_t place_of_batch(const struct split_maps *maps, size_t batch)
-{
-    const size_t n = maps->n_batch, n_thread = maps->n_thread;
-
-    return n % n_thread == 0 ? batch % n_thread * (n / n_thread) + batch / n_thread : batch;
 }
 
 /* Returns the panel, the blocks or the tiles that the worker of TASK will probably use next, to be
@@ -562,17 +554,33 @@ static void run_task(const struct split_maps *maps, size_t task, size_t next, in
         multiply_strip(map, &strip, t, t + step);
 }
 
-static void run_batch(void *context, size_t batch, int worker)
+static size_t count_taken(uint64_t taken)
 {
-    const struct split_maps *maps = context;
-    const struct attn_linear_args *args = maps->maps[0].args;
-    const size_t n = maps->n_task, n_thread = maps->n_thread, later = batch + n_thread;
-    const size_t place = place_of_batch(maps, batch), end = n * (place + 1) / maps->n_batch;
-    const size_t after = later < maps->n_batch ? n * place_of_batch(maps, later) / maps->n_batch
-                                               : n + maps->n_after * (batch % n_thread) / n_thread;
+    return (uint32_t)taken + (taken >> 32);
+}
 
-    for (size_t task = n * place / maps->n_batch; task < end; task++)
-        run_task(maps, task, task + 1 < end ? task + 1 : after, worker);
+/* Processes range OWN, then what is left of the others. Leaves the last task of few rows to its
+ * worker, which has prefetched the panel. */
+static void run_range(void *context, size_t own, int worker)
+{
+    struct split_maps *maps = context;
+    const struct attn_linear_args *args = maps->maps[0].args;
+
+    for (size_t i = 0, n = maps->n_range; i < n; i++) {
+        const size_t range = (own + i) % n, end = maps->n_task * (range + 1) / n;
+        const size_t begin = maps->n_task * range / n;
+        atomic_uint_least64_t *taken = &maps->ranges[range].taken;
+        const uint64_t one = i == 0 ? 1 : UINT64_C(1) << 32;
+        const bool is_left = i > 0 && args->n_row <= ATTN_FEW_ROWS;
+
+        while (begin + count_taken(atomic_load(taken)) + is_left < end) {
+            const uint64_t before = atomic_fetch_add(taken, one);
+            const size_t task = i == 0 ? begin + (uint32_t)before : end - 1 - (before >> 32);
+
+            if (begin + count_taken(before) < end)
+                run_task(maps, task, i == 0 && task + 1 < end ? task + 1 : maps->n_task, worker);
+        }
+    }
     if (args->compute != ATTN_COMPUTE_F32)
         attn_gemm_release(args->engine); /* releases tiles, because this worker may go to sleep */
 }
@@ -632,42 +640,22 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     map->n_task = map->panels.n_panel * map->n_chunk;
 }
 
-/* Returns the number of batches for N_PRODUCT multiply-adds: as many as there are tasks if these
- * are long, else fewer, and for each thread as many. */
-static size_t count_batches(const struct split_maps *maps, double n_product)
-{
-    const double wanted = n_product / FEWEST_PRODUCTS / (double)maps->n_thread;
-    const size_t n_thread = maps->n_thread, n_each = wanted < 1 ? 1 : (size_t)wanted;
-
-    return n_each >= maps->n_task / n_thread ? maps->n_task : n_each * n_thread;
-}
-
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool)
 {
-    struct split_maps maps = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
-    const struct attn_linear_args *last = &args[n - 1];
-    struct attn_linear_args after[ATTN_LINEAR_MOST_NEXT];
-    double n_product = 0;
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    struct split_maps maps = {.n = n};
+    size_t n_worker;
 
-    assert(n >= 1 && n <= ATTN_LINEAR_MOST && last->n_next <= ATTN_LINEAR_MOST_NEXT);
+    assert(n >= 1 && n <= ATTN_LINEAR_MOST);
     for (size_t i = 0; i < n; i++) {
-        plan(&maps.maps[i], args[i].linear, &args[i], maps.n_thread);
+        plan(&maps.maps[i], args[i].linear, &args[i], n_thread);
         maps.n_task += maps.maps[i].n_task;
-        n_product += (double)(args[i].last_col - args[i].first_col) * (double)args[i].n_row *
-                     (double)maps.maps[i].depth;
     }
-    for (size_t i = 0; i < last->n_next; i++, maps.n_next++) {
-        after[i] = (struct attn_linear_args){.engine = last->engine,
-                                             .n_row = last->n_row,
-                                             .compute = last->compute,
-                                             .last_col = last->next[i].weight.n_col};
-        plan(&maps.maps[n + i], &last->next[i], &after[i], maps.n_thread);
-        maps.n_after += maps.maps[n + i].n_task;
-    }
-    maps.n_batch = count_batches(&maps, n_product);
+    n_worker = maps.n_task < n_thread ? maps.n_task : n_thread;
+    maps.n_range = n_worker < MOST_RANGES ? n_worker : MOST_RANGES;
     if (args->compute != ATTN_COMPUTE_F32) /* all maps share one x */
         attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &maps);
-    attn_pool_run(pool, maps.n_batch, run_batch, &maps);
+    attn_pool_run(pool, n_worker, run_range, &maps);
 }
 
 enum attn_status attn_linear_run_alone(struct attn_linear_args *args, size_t n,

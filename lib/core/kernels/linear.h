@@ -46,9 +46,6 @@ size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute c
 
 struct attn_linear_args {
     const struct attn_linear *linear;
-    /* Speed only: n_next maps that will probably run together after this. */
-    const struct attn_linear *next;
-    size_t n_next;
     const struct attn_gemm_engine *engine;
     float *const *scratch; /* [n_thread] buffers of attn_linear_scratch floats, 64-byte aligned */
     const float *x;        /* [n_row, weight.n_row], stride ldx */
@@ -73,7 +70,7 @@ struct attn_linear_args {
                                  NULL: not checked */
 };
 
-enum { ATTN_LINEAR_MOST = 8, ATTN_LINEAR_MOST_NEXT = 3 };
+enum { ATTN_LINEAR_MOST = 8 };
 
 /* Runs N maps, 1 to ATTN_LINEAR_MOST, side by side on POOL. They may share inputs, but not outputs.
  * In bfloat16 all must have the same x and n_row. For few rows, weights that are not packed are

@@ -42,8 +42,8 @@ struct attn_codes {
  * bytes of one column, then rows of the scales of these codes, then of their offsets. If `run` is
  * 0, each byte is a code. Otherwise it holds two codes of four bits, from which `zero` must be
  * subtracted; each `run` bytes hold first all their low halves, then all their high halves. A
- * register of words is stored by v_store_codes, but with V_LOOKS_UP and codes of four bits as it
- * is. */
+ * register of words is stored by v_store_codes. With V_LOOKS_UP, words of codes of four bits are
+ * stored as they are, and those of five bits as the three that join_fives makes of four. */
 struct attn_tile {
     char *units;      /* borrowed, 64-byte aligned; of a room, or made before */
     size_t n_k, size; /* values of a column in a unit: 16, 32 or 64; bytes of a unit */
@@ -51,9 +51,10 @@ struct attn_tile {
      * floats. */
     size_t scale_at, offset_at;
     size_t group, run; /* group is as in struct attn_codes; run is 0, 16 or 32 */
+    size_t n_word;     /* number of words for 16 bytes: 4, or with codes of five bits 3 */
     bool has_halves, has_offset;
     int zero;
-    const float *fours; /* [16] the values of codes of four bits, if run > 0 */
+    const float *values; /* [16] or [32] the values of codes of four or five bits; or NULL */
 };
 
 enum { ATTN_WORD_ROW = ATTN_PANEL * sizeof(float) }; /* bytes of a row of words */

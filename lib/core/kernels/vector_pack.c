@@ -124,8 +124,9 @@ static void find_columns(const struct attn_matrix *matrix, size_t first, size_t 
 }
 
 /* How far ahead to prefetch: elements of a column, and rows. The next reads are in many places,
- * which no processor predicts, and would stall without prefetches. Measured on a Zen 5 core. */
-enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, LINE = 64 };
+ * which no processor predicts, and would stall without prefetches. And bytes of tiles for few rows:
+ * half as many take 10 % longer, the next panel in the L2 cache 15 %. Measured on a Zen 5 core. */
+enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, AHEAD = 8192, LINE = 64 };
 
 /* Prefetches one cache line of each of N columns, AT bytes from its beginning. */
 static inline void fetch_columns(const unsigned char *const *columns, size_t n, size_t at)
@@ -178,7 +179,11 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
 struct block_piece {
     enum attn_dtype dtype;
     const unsigned char *columns[ATTN_PANEL]; /* the current address in each column */
-    const unsigned char *next; /* prefetched meanwhile; NULL: prefetches ahead in each column */
+    /* Prefetched meanwhile; NULL: prefetches ahead in each column. After n_own bytes, if not 0,
+     * `after` follows. is_soon: into the L1 cache. */
+    const unsigned char *next, *after;
+    size_t n_own;
+    bool is_soon;
     /* Values of a column in this piece, and values from its start to the end of the column. */
     size_t n_k, left;
     size_t n_byte;         /* size of a column in this piece */
@@ -286,23 +291,27 @@ static inline struct place find_place(const struct attn_tile *tile, const char *
     const size_t numbers = attn_tile_bytes(tile, (i >> (tile->group > TILE)) * ATTN_PANEL + c);
     const bool is_high = each > 0 && i >= each;
 
-    return (struct place){.words = (const float *)(const void *)(unit + 4 * at * ATTN_WORD_ROW) + c,
-                          .scale = unit + tile->scale_at + numbers,
-                          .offset = unit + tile->offset_at + numbers,
-                          .is_high = is_high,
-                          .times = is_high ? 16 : 1};
+    return (struct place){
+        .words = (const float *)(const void *)(unit + tile->n_word * at * ATTN_WORD_ROW) + c,
+        .scale = unit + tile->scale_at + numbers,
+        .offset = unit + tile->offset_at + numbers,
+        .is_high = is_high,
+        .times = is_high ? 16 : 1};
 }
 
-/* How the codes of a tile are read. */
-enum code_kind { BYTES, FOURS, FOURS_WITH_ZERO };
+/* How the codes of a tile are read. FIVES need V_LOOKS_UP, and FOURS_WITH_ZERO its absence. */
+enum code_kind { BYTES, FOURS, FOURS_WITH_ZERO, FIVES };
 
 static enum code_kind kind_of(const struct attn_tile *tile)
 {
-    return tile->run == 0 ? BYTES : tile->zero == 0 || V_LOOKS_UP ? FOURS : FOURS_WITH_ZERO;
+    if (tile->run == 0)
+        return tile->n_word < 4 ? FIVES : BYTES;
+    return tile->zero == 0 || V_LOOKS_UP ? FOURS : FOURS_WITH_ZERO;
 }
 
-/* Converts code I of the words at P to floats; SHIFT is that of its half of a byte. With four bits
- * but without V_LOOKS_UP it is place->times the code, which is exact. */
+/* Converts code I of the words at P to floats; SHIFT is that of its half of a byte. Codes 4 to 7,
+ * of five bits, are codes 12 to 15 of 16, and P then has the first words. With four bits but
+ * without V_LOOKS_UP it is place->times the code, which is exact. */
 static inline __attribute__((always_inline)) vf read_code(const struct attn_tile *tile,
                                                           const struct place *place, const float *p,
                                                           size_t i, enum code_kind kind, int shift)
@@ -311,8 +320,13 @@ static inline __attribute__((always_inline)) vf read_code(const struct attn_tile
 
     if (kind == BYTES)
         return __builtin_convertvector(v_load_code(p, i), vf);
+    if (kind == FIVES)
+        return v_look_up(tile->values,
+                         i < 4 ? (vi)v_load(p) >> 5 * (int)i
+                               : (vi)v_load(p + (i - 4) / 2 * ATTN_PANEL) >> (20 + 5 * (int)i % 10),
+                         true);
     if (V_LOOKS_UP)
-        return v_look_up(tile->fours, (vi)v_load(p) >> (8 * (int)i + shift));
+        return v_look_up(tile->values, (vi)v_load(p) >> (8 * (int)i + shift), false);
     code = __builtin_convertvector(v_load_code(p, i) & 15 << shift, vf);
     return kind == FOURS ? code : code - (float)tile->zero * place->times;
 }
@@ -340,13 +354,18 @@ static inline vf load_offset(const struct attn_tile *tile, const struct place *p
     return tile->has_offset ? load_numbers(tile, place->offset, c) : v_splat(-0.0F);
 }
 
-/* Prefetches the next N bytes of the next panel into the L2 cache. The number of lines is the same
- * each time, so that the branch predicts well; some lines are prefetched twice. */
+/* Prefetches the next N bytes. The number of lines is the same each time, so that the branch
+ * predicts well; some lines are prefetched twice. */
 static inline void fetch_some(struct block_piece *piece, size_t n)
 {
     for (size_t i = 0; piece->next && i < n; i += LINE)
-        __builtin_prefetch(piece->next + i, 0, 2);
+        if (piece->is_soon)
+            __builtin_prefetch(piece->next + i, 0, 3);
+        else
+            __builtin_prefetch(piece->next + i, 0, 2);
     piece->next = piece->next ? piece->next + n : NULL;
+    if (piece->n_own > 0 && (piece->n_own -= n) == 0)
+        piece->next = piece->after;
 }
 
 /* How columns of a tile are joined: N_C, at most 16, of which columns exist, into rows of WIDTH
@@ -367,12 +386,13 @@ static inline __attribute__((always_inline)) void join_sixteen(const struct attn
 
 #pragma GCC unroll 16
     for (size_t j = 0; j < TILE; j++) {
-        const float *p = place->words + j / 4 * ATTN_PANEL + c;
+        const bool is_apart = how.kind == FIVES && j >= 12;
+        const float *p = place->words + (is_apart ? 0 : j / 4 * ATTN_PANEL) + c;
+        const size_t i = j % 4 + (is_apart ? 4 : 0);
 
-        v_store_some(
-            panel + j * how.width + c,
-            v_exact_fma(read_code(tile, place, p, j % 4, how.kind, how.shift), scale, offset),
-            how.n_c - c);
+        v_store_some(panel + j * how.width + c,
+                     v_exact_fma(read_code(tile, place, p, i, how.kind, how.shift), scale, offset),
+                     how.n_c - c);
     }
 }
 
@@ -436,7 +456,7 @@ static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m
                 join_columns(&tile, &piece, at, panel + c, (struct joining){n_c, width, FOURS, 0});
             else
                 join_columns(&tile, &piece, at, panel + c,
-                             (struct joining){n_c, width, FOURS_WITH_ZERO, 0});
+                             (struct joining){n_c, width, V_LOOKS_UP ? FIVES : FOURS_WITH_ZERO, 0});
         }
     }
 }
@@ -448,7 +468,7 @@ struct few_rows {
     const float *x;
     float *y;
     struct block_piece *piece;
-    size_t ahead; /* bytes of the next panel to prefetch for 16 values; first rows alone */
+    size_t ahead; /* bytes to prefetch for 16 values; first rows alone */
 };
 
 enum { MOST_ACROSS = 4 };
@@ -462,43 +482,62 @@ static inline __attribute__((always_inline)) vf use_value(vf value, float x, vf 
     return value;
 }
 
-/* How some rows are multiplied: ROWS of them by ACROSS registers of columns, SHIFT as of read_code.
- * Passed on as constants to functions that are inlined, so that the sums stay in registers. */
+/* How some rows are multiplied: ROWS of them by ACROSS registers of columns, SHIFT and code FIRST
+ * as of read_code. Passed on as constants to functions that are inlined, so that the sums stay in
+ * registers. */
 struct multiplying {
     size_t rows, across;
     enum code_kind kind;
     int shift;
+    size_t first;
 };
+
+/* The scales and offsets of a place. */
+struct numbers {
+    vf scale[MOST_ACROSS], offset[MOST_ACROSS];
+};
+
+/* Adds the products of X and four codes, from code how.first of the words at PLACE on, to SUM. */
+static inline __attribute__((always_inline)) void
+add_four(const struct few_rows *few, const float *x, const struct place *place,
+         const struct numbers *numbers, vf (*sum)[MOST_ACROSS], struct multiplying how)
+{
+    vf value[MOST_ACROSS];
+
+#pragma GCC unroll 8
+    for (size_t b = 0; b < 4; b++) {
+#pragma GCC unroll 8
+        for (size_t v = 0; v < how.across; v++)
+            value[v] = use_value(v_exact_fma(read_code(&few->tile, place, place->words + v * LANES,
+                                                       how.first + b, how.kind, how.shift),
+                                             numbers->scale[v], numbers->offset[v]),
+                                 x[b], how.rows == 1 ? &sum[0][v] : NULL);
+#pragma GCC unroll 8
+        for (size_t i = how.rows > 1 ? 0 : how.rows; i < how.rows; i++)
+#pragma GCC unroll 8
+            for (size_t v = 0; v < how.across; v++)
+                sum[i][v] = v_fma(v_splat(x[i * few->ldx + b]), value[v], sum[i][v]);
+    }
+}
 
 /* Adds the products of X and 16 values at PLACE to SUM. */
 static inline __attribute__((always_inline)) void
 add_sixteen(const struct few_rows *few, const float *x, const struct place *place,
             vf (*sum)[MOST_ACROSS], struct multiplying how)
 {
-    const float *at = place->words;
-    vf scale[MOST_ACROSS], offset[MOST_ACROSS], value[MOST_ACROSS];
+    struct place here = *place;
+    struct numbers numbers;
 
 #pragma GCC unroll 8
     for (size_t v = 0; v < how.across; v++) {
-        scale[v] = load_scale(&few->tile, place, v * LANES, how.kind);
-        offset[v] = load_offset(&few->tile, place, v * LANES);
+        numbers.scale[v] = load_scale(&few->tile, place, v * LANES, how.kind);
+        numbers.offset[v] = load_offset(&few->tile, place, v * LANES);
     }
-    for (size_t j = 0; j < TILE; j += 4, at += ATTN_PANEL, x += 4) {
-#pragma GCC unroll 8
-        for (size_t b = 0; b < 4; b++) {
-#pragma GCC unroll 8
-            for (size_t v = 0; v < how.across; v++)
-                value[v] = use_value(v_exact_fma(read_code(&few->tile, place, at + v * LANES, b,
-                                                           how.kind, how.shift),
-                                                 scale[v], offset[v]),
-                                     x[b], how.rows == 1 ? &sum[0][v] : NULL);
-#pragma GCC unroll 8
-            for (size_t i = how.rows > 1 ? 0 : how.rows; i < how.rows; i++)
-#pragma GCC unroll 8
-                for (size_t v = 0; v < how.across; v++)
-                    sum[i][v] = v_fma(v_splat(x[i * few->ldx + b]), value[v], sum[i][v]);
-        }
-    }
+    for (size_t j = 0; j < (how.kind == FIVES ? 3 : 4); j++, here.words += ATTN_PANEL)
+        add_four(few, x + 4 * j, &here, &numbers, sum, how);
+    how.first = 4;
+    if (how.kind == FIVES)
+        add_four(few, x + 12, place, &numbers, sum, how);
 }
 
 /* Adds x times the values to y, for columns from C on. */
@@ -520,7 +559,7 @@ static inline __attribute__((always_inline)) void add_products(const struct few_
                 fetch_some(few->piece, few->ahead);
             if (place.is_high)
                 add_sixteen(few, few->x + k, &place, sum,
-                            (struct multiplying){how.rows, how.across, how.kind, 4});
+                            (struct multiplying){how.rows, how.across, how.kind, 4, 0});
             else
                 add_sixteen(few, few->x + k, &place, sum, how);
         }
@@ -540,12 +579,25 @@ static inline __attribute__((always_inline)) void add_rows(struct few_rows few, 
         n = few.n >= 6 ? 6 : few.n >= 3 ? 3 : 1;
         for (size_t c = 0; c < ATTN_PANEL; c += across * LANES)
             if (n == 1)
-                add_products(&few, c, (struct multiplying){1, MOST_ACROSS, kind, 0});
+                add_products(&few, c, (struct multiplying){1, MOST_ACROSS, kind, 0, 0});
             else if (n == 3)
-                add_products(&few, c, (struct multiplying){3, 2, kind, 0});
+                add_products(&few, c, (struct multiplying){3, 2, kind, 0, 0});
             else
-                add_products(&few, c, (struct multiplying){6, 2, kind, 0});
+                add_products(&few, c, (struct multiplying){6, 2, kind, 0, 0});
     }
+}
+
+/* Makes PIECE, a whole panel, prefetch tiles AHEAD bytes before they are read. */
+static void begin_soon(struct block_piece *piece)
+{
+    const size_t each = piece->tile.size * TILE / piece->tile.n_k, ahead = AHEAD / each * each;
+    const size_t all = piece->left / TILE * each;
+
+    piece->is_soon = true;
+    piece->after = piece->next;
+    piece->n_own = all > ahead ? all - ahead : 0;
+    if (piece->n_own > 0)
+        piece->next = (const unsigned char *)piece->tiles + ahead;
 }
 
 void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix, size_t first,
@@ -559,24 +611,25 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
     for (size_t i = 0; i < shape->n && !shape->is_continued; i++)
         memset(y + i * shape->ldc, 0, ATTN_PANEL * sizeof *y);
     begin_columns(&piece, matrix, first, ATTN_PANEL);
+    if (piece.tiles)
+        begin_soon(&piece);
     for (kind = kind_of(&piece.tile); find_piece(&piece); x += piece.n_k) {
-        const struct few_rows few = {
-            .n = shape->n,
-            .ldx = shape->ldb,
-            .ldy = shape->ldc,
-            .n_k = piece.n_k,
-            .tile = read_tile(&piece, ATTN_PANEL, &room),
-            .x = x,
-            .y = y,
-            .piece = &piece,
-            .ahead = piece.next ? ATTN_PANEL * piece.n_byte / (piece.n_k / TILE) : 0};
+        const struct few_rows few = {.n = shape->n,
+                                     .ldx = shape->ldb,
+                                     .ldy = shape->ldc,
+                                     .n_k = piece.n_k,
+                                     .tile = read_tile(&piece, ATTN_PANEL, &room),
+                                     .x = x,
+                                     .y = y,
+                                     .piece = &piece,
+                                     .ahead = ATTN_PANEL * piece.n_byte / (piece.n_k / TILE)};
 
         if (kind == BYTES)
             add_rows(few, BYTES);
         else if (kind == FOURS)
             add_rows(few, FOURS);
         else
-            add_rows(few, FOURS_WITH_ZERO);
+            add_rows(few, V_LOOKS_UP ? FIVES : FOURS_WITH_ZERO);
     }
 }
 

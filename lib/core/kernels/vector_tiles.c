@@ -54,15 +54,32 @@ static inline vf byte(vi words, size_t i)
     return __builtin_convertvector(words << (24 - 8 * i) >> 24, vf);
 }
 
-/* Stores words FIRST to FIRST+3 of a tile. */
-static inline void put(const vi words[4], size_t first, struct source s)
+/* Joins the lowest five bits of the bytes of WORDS. Words 0 to 2 get their own four codes, from bit
+ * 0 on; word 0 also gets codes 12 and 13, from bit 20 on, and word 1 codes 14 and 15. */
+static inline void join_fives(vi words[4])
 {
-    const int shift = 2 + (s.tile->scale_at > (size_t)4 * ATTN_WORD_ROW); /* 4 or 8 rows a unit */
-    float *row = (float *)(void *)find_row(s, 0, ATTN_WORD_ROW, first, shift) + s.at;
-
 #pragma GCC unroll 4
-    for (size_t j = 0; j < 4; j++, row += ATTN_PANEL)
-        if (V_LOOKS_UP && s.tile->run > 0)
+    for (size_t j = 0; j < 4; j++) {
+        const vi pairs = (words[j] & 0x001f001f) | (words[j] >> 3 & 0x03e003e0);
+
+        words[j] = (pairs & 0x3ff) | (pairs >> 6 & 0xffc00);
+    }
+    words[0] |= words[3] << 20;
+    words[1] |= words[3] >> 10 << 20;
+}
+
+/* Stores 16 bytes of each column, number I of those with codes. Changes WORDS. */
+static inline void put(vi words[4], size_t i, struct source s)
+{
+    const size_t n_word = s.tile->n_word;
+    const int shift = s.tile->scale_at > (size_t)4 * ATTN_WORD_ROW; /* a unit has 16 or 32 bytes */
+    float *row = (float *)(void *)find_row(s, 0, n_word * ATTN_WORD_ROW, i, shift) + s.at;
+
+    if (V_LOOKS_UP && n_word < 4)
+        join_fives(words);
+#pragma GCC unroll 4
+    for (size_t j = 0; j < n_word; j++, row += ATTN_PANEL)
+        if (V_LOOKS_UP && s.tile->values)
             v_store(row, (vf)words[j]);
         else
             v_store_codes(row, words[j]);
@@ -74,7 +91,7 @@ static inline void copy(struct source s, size_t at, size_t i)
     vi words[4];
 
     v_turn_columns(s.columns, at, words);
-    put(words, 4 * i, s);
+    put(words, i, s);
 }
 
 /* A block is d, m, s[12], q[128]. */
@@ -150,8 +167,8 @@ static inline void fill_fives(struct source s, size_t n)
             low[j] = join_five(words[j], h, 4 * j, s.zero);
             high[j] = join_five(words[j] >> 4, h, 16 + 4 * j, s.zero);
         }
-        put(low, 8 * i, s);
-        put(high, 8 * i + 4, s);
+        put(low, 2 * i, s);
+        put(high, 2 * i + 1, s);
     }
 }
 
@@ -176,7 +193,7 @@ static inline void fill_q6_k(struct source s)
     for (size_t j = 0; j < 16; j++)
         put_numbers(s, j, false, d * byte(scales[j / 4], j % 4));
     for (size_t i = 0; i < 4; i++) { /* 16 bytes of h each */
-        const size_t part = i / 2, first = 32 * part + i % 2 * 4;
+        const size_t part = i / 2, first = 8 * part + i % 2;
         vi high[4], low[2][4], codes[4][4];
 
         v_turn_columns(s.columns, 128 + 16 * i, high);
@@ -191,7 +208,7 @@ static inline void fill_q6_k(struct source s)
         }
 #pragma GCC unroll 4
         for (size_t j = 0; j < 4; j++)
-            put(codes[j], first + 8 * j, s);
+            put(codes[j], first + 2 * j, s);
     }
 }
 
@@ -241,10 +258,13 @@ static size_t run_of(enum attn_dtype dtype)
 
 struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype)
 {
-    static const _Alignas(64) float fours[2][16] = {
-        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-        {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}};
+    static const float values[] = {-16, -15, -14, -13, -12, -11, -10, -9, -8, -7, -6, -5,
+                                   -4,  -3,  -2,  -1,  0,   1,   2,   3,  4,  5,  6,  7,
+                                   8,   9,   10,  11,  12,  13,  14,  15, 16, 17, 18, 19,
+                                   20,  21,  22,  23,  24,  25,  26,  27, 28, 29, 30, 31};
     struct attn_tile tile = {.run = run_of(dtype)};
+    const bool has_five =
+        dtype == ATTN_DTYPE_Q5_0 || dtype == ATTN_DTYPE_Q5_1 || dtype == ATTN_DTYPE_Q5_K;
     const bool has_half = dtype == ATTN_DTYPE_Q4_0 || dtype == ATTN_DTYPE_Q4_1 ||
                           dtype == ATTN_DTYPE_Q5_0 || dtype == ATTN_DTYPE_Q5_1 ||
                           dtype == ATTN_DTYPE_Q8_0;
@@ -252,10 +272,11 @@ struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype)
 
     tile.has_halves = V_HALVES && has_half;
     tile.zero = tile.run > 0 ? zero_of(dtype) : 0;
-    tile.fours = fours[tile.zero > 0];
+    tile.n_word = V_LOOKS_UP && has_five ? 3 : 4;
+    tile.values = V_LOOKS_UP && (has_five || tile.run > 0) ? &values[16 - zero_of(dtype)] : NULL;
     ATTN_FOR_ISA(attn_vector_describe_codes)(dtype, &tile.group, &tile.has_offset);
     tile.n_k = tile.run > 0 ? 2 * tile.run : tile.group;
-    tile.scale_at = tile.n_k / (tile.run > 0 ? 8 : 4) * ATTN_WORD_ROW;
+    tile.scale_at = tile.n_k / (tile.run > 0 ? 32 : 16) * tile.n_word * ATTN_WORD_ROW;
     numbers = attn_tile_bytes(&tile, tile.n_k / tile.group * ATTN_PANEL);
     tile.offset_at = tile.scale_at + numbers;
     tile.size = tile.offset_at + (tile.has_offset ? numbers : 0);
@@ -266,7 +287,7 @@ void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, en
                                          size_t n, const struct attn_tile *tile, size_t first)
 {
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {columns + at, tile, first + at, zero_of(dtype)};
+        const struct source s = {columns + at, tile, first + at, tile->values ? 0 : zero_of(dtype)};
 
         switch (dtype) {
         case ATTN_DTYPE_Q4_K:

@@ -152,7 +152,9 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
     }
 }
 
-void attn_item_take_messages(struct attn_item *item, const char *text_key)
+/* If ITEM has messages, makes an empty text of them, which stands for the conversation. It fails if
+ * it has another text, under TEXT_KEY. */
+static void take_messages(struct attn_item *item, const char *text_key)
 {
     struct attn_input *input = &item->input;
 
@@ -196,7 +198,7 @@ void attn_item_choose_first(struct attn_item *item)
     bool has_text = item->input.text || item->input.ids;
     struct attn_input of_all;
 
-    attn_item_take_messages(item, "text");
+    take_messages(item, "text");
     has_text = has_text || item->input.text;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         has_text = has_text || is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);

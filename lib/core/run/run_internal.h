@@ -219,10 +219,6 @@ void attn_item_release(struct attn_item *item);
 void attn_item_see(const struct attn_item *item, const struct attn_model *model,
                    const struct attn_input *given, struct attn_input *input);
 
-/* If ITEM has messages, makes an empty text of them, which stands for the conversation. It fails if
- * it has another text, under TEXT_KEY. */
-void attn_item_take_messages(struct attn_item *item, const char *text_key);
-
 /* Gives REQUEST the variables and functions of the template of ITEM, and its messages, or what the
  * system says: if REQUEST wants a conversation, or unless it wants none, if HOST has a template. */
 void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *host,

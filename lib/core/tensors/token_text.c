@@ -25,8 +25,9 @@ static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2]
     return ATTN_OK;
 }
 
-enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
-                                     const size_t *sizes, size_t n, struct attn_error *err)
+/* Makes the texts of N tokens as they are. */
+static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
+                                   const size_t *sizes, size_t n, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     texts->n = n;
@@ -60,7 +61,7 @@ struct attn_labels attn_labels_of_stack(const struct attn_labels *run)
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err)
 {
-    return make_both(attn_token_texts_of, texts, run, err);
+    return make_both(make_texts, texts, run, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
@@ -223,8 +224,9 @@ static void append_character(struct attn_token_texts *texts, struct token_cursor
     }
 }
 
-enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
-                                      const size_t *sizes, size_t n, struct attn_error *err)
+/* Makes the texts of N tokens for readers. */
+static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
+                                    const size_t *sizes, size_t n, struct attn_error *err)
 {
     struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
@@ -271,7 +273,7 @@ static enum attn_status number_residues(struct attn_token_texts *texts, const si
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    ATTN_TRY(make_both(attn_token_labels_of, texts, run, err));
+    ATTN_TRY(make_both(make_labels, texts, run, err));
     return run->has_residues && run->tokens ? number_residues(&texts[0], run->token_sizes, err)
                                             : ATTN_OK;
 }

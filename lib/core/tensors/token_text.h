@@ -30,12 +30,6 @@ enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
-/* These make the texts of N tokens that belong to no run: as they are, and for readers. */
-enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
-                                     const size_t *sizes, size_t n, struct attn_error *err);
-enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
-                                      const size_t *sizes, size_t n, struct attn_error *err);
-
 /* Returns how many characters of the run's tokens are split into several tokens. */
 size_t attn_token_labels_n_split(const struct attn_labels *run);
 

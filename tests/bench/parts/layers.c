@@ -33,7 +33,6 @@ static enum attn_status run_product(void *context, struct attn_error *err)
     struct attn_bench *bench = product->bench;
     const struct attn_linear *map = product->maps[product->next++ % product->n_map];
     const struct attn_linear_args args = {.linear = map,
-                                          .next = product->maps[product->next % product->n_map],
                                           .engine = &bench->gemm,
                                           .scratch = product->scratch,
                                           .x = bench->random,

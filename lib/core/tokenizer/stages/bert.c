@@ -49,21 +49,21 @@ static enum attn_status run_change(struct attn_walk *walk, size_t at, struct att
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-#define STAGE(name, character_class, change)                                                       \
+#define STAGE(linkage, name, character_class, change)                                              \
     static enum attn_status run_##name(struct attn_walk *walk, size_t at, struct attn_slice slice, \
                                        struct attn_error *err)                                     \
     {                                                                                              \
         return run_change(walk, at, slice, character_class, change, err);                          \
     }                                                                                              \
-    const struct attn_text_stage_kind attn_bert_##name = {.run = run_##name, .makes_layer = true}
+    linkage struct attn_text_stage_kind attn_bert_##name = {.run = run_##name, .makes_layer = true}
 
-STAGE(clean, ATTN_CLASS_CONTROL, LEFT_OUT);
-STAGE(blank, ATTN_CLASS_WHITE_SPACE, BLANK);
-STAGE(set_apart, ATTN_CLASS_IDEOGRAPH, SET_APART);
-STAGE(strip_accents, ATTN_CLASS_ACCENT, LEFT_OUT);
-STAGE(strip_marks, ATTN_CLASS_MARK, LEFT_OUT);
-STAGE(nmt_clean, ATTN_CLASS_NMT_CONTROL, LEFT_OUT);
-STAGE(nmt_blank, ATTN_CLASS_NMT_BLANK, BLANK);
+STAGE(static const, clean, ATTN_CLASS_CONTROL, LEFT_OUT);
+STAGE(static const, blank, ATTN_CLASS_WHITE_SPACE, BLANK);
+STAGE(static const, set_apart, ATTN_CLASS_IDEOGRAPH, SET_APART);
+STAGE(static const, strip_accents, ATTN_CLASS_ACCENT, LEFT_OUT);
+STAGE(const, strip_marks, ATTN_CLASS_MARK, LEFT_OUT);
+STAGE(const, nmt_clean, ATTN_CLASS_NMT_CONTROL, LEFT_OUT);
+STAGE(const, nmt_blank, ATTN_CLASS_NMT_BLANK, BLANK);
 
 enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
                                           const struct attn_bert_normalizer *normalizer,

@@ -73,18 +73,6 @@ enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
                                           const struct attn_bert_normalizer *normalizer,
                                           struct attn_error *err);
 
-/* Drops control characters. */
-extern const struct attn_text_stage_kind attn_bert_clean;
-
-/* Replaces each white space character by a space. */
-extern const struct attn_text_stage_kind attn_bert_blank;
-
-/* Inserts a space on each side of ideographs. */
-extern const struct attn_text_stage_kind attn_bert_set_apart;
-
-/* Drops accents. After the normal form D, letters are then without accents. */
-extern const struct attn_text_stage_kind attn_bert_strip_accents;
-
 /* Drops marks of all kinds. */
 extern const struct attn_text_stage_kind attn_bert_strip_marks;
 
