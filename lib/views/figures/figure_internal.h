@@ -97,6 +97,8 @@ struct attn_figure_pen {
     bool has_kind[ATTN_CELL_NOT_FINITE + 1];
     /* colors of text, of less important text, of lines and of frames */
     uint32_t ink, faint, rule, frame;
+    uint32_t kinds; /* of heads that the legend has instead of a ramp, bits of their numbers */
+    const char *strength; /* what makes the hues of kinds strong; NULL: the weight beside parks */
     struct attn_buffer subtitle; /* the part before the text; its items end in "; " */
     /* what the picture shows, in words: it is the title, unless the user gave one, and the title is
      * the first item of the subtitle; or empty */
@@ -168,7 +170,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 /* Returns true if the legend lists the kinds of heads instead of a ramp. */
 static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
 {
-    return pen->content->kind == ATTN_FIGURE_MAP;
+    return pen->content->kind == ATTN_FIGURE_MAP || pen->kinds != 0;
 }
 
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
