@@ -827,18 +827,12 @@ static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layou
         .size = small_of(pen), .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
     struct attn_shape_box box = {.height = text.size + 1, .color = ground_of(pen)};
     double ends[4], spot[2];
-    char *zero;
 
     if (fabs(link->edge->score) < LEAST_NUMBER)
         return;
     find_ends(layout, link, ends);
     pen->scratch.size = 0;
     append_number(&pen->scratch, link->edge->score, 2);
-    zero = pen->scratch.has_failed ? NULL : strstr(attn_buffer_string(&pen->scratch), "0.");
-    if (zero && fabs(link->edge->score) < 0.995) { /* .32 */
-        memmove(zero, zero + 1, strlen(zero));
-        pen->scratch.size--;
-    }
     box.width = scratch_width(pen, text.size) + 2;
     for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
         find_spot(ends, spots[i], spot);
