@@ -95,6 +95,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 
     label->size = 0;
     attn_grid_append_label(axis, i, label);
+    attn_figure_name_blanks(label);
     if (pen->is_printed && axis->texts && !axis->is_named &&
         attn_grid_position(axis, i) != ATTN_GRID_NO_POSITION && is_repeated(axis, i))
         append_subscript(label, attn_grid_position(axis, i));

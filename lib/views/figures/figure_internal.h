@@ -89,6 +89,7 @@ struct attn_figure_pen {
     struct attn_figure_layout layout;
     bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
     bool is_even;        /* all numbers are small, so the scale ends above the largest */
+    bool is_short;       /* numbers of a table have a decimal less, for which cells have room */
     bool is_veiled;      /* cells are transparent, over a picture */
     uint32_t grounds[2]; /* the darkest and the lightest color of that picture */
     /* the subtitle ends with the text; kinds of figures that draw the text clear it */
@@ -250,6 +251,11 @@ static inline double attn_figure_word_size(const struct attn_figure_pen *pen)
 /* Returns the token in cell AT, cut, in print to the width of most words of eight letters; valid
  * until the next call. */
 const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n);
+
+/* Returns "blank" or "3 blanks" if TEXT [n] is a token of blanks in quotes, which look empty in
+ * proportional letters, else TEXT. */
+const char *attn_figure_blanks(const char *text, size_t *n);
+void attn_figure_name_blanks(struct attn_buffer *label); /* the same for all of LABEL */
 
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);
