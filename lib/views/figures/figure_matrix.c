@@ -16,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BANDED 6.5 /* in print, minimum side of cells whose labels stand in two bands */
+#define BANDED 6.5  /* in print, minimum side of cells whose labels stand in two bands */
+#define HIGHEST 340 /* and points of the height of a table whose cells have another form */
 
 enum {
     LARGEST = 18,  /* side of a cell of matrices with up to 40 rows or columns */
@@ -340,6 +341,12 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         layout->matrix->n_row != layout->matrix->n_column && layout->place.side < LABEL_SIDE) {
         layout->place.width = layout->place.side; /* cells are limited in width only */
         layout->place.side = LABEL_SIDE;
+    }
+    if (!grid->run && !grid->cells && pen->room > 0 &&
+        n_row * layout->place.side * pen->unit > HIGHEST) {
+        layout->place.width = attn_figure_cell_width(layout->place);
+        layout->place.side =
+            fmin(layout->place.side, fmax(LABEL_SIDE, floor(HIGHEST / pen->unit / n_row)));
     }
     if (pen->content->kind == ATTN_FIGURE_HEADS)
         size_heads(pen, layout);
