@@ -440,8 +440,8 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
         size = fmin(size, fmax(pen->letters.tick, place.side * 0.42));
         size = fmin(size, pen->is_printed ? fmin(pen->letters.label, place.side * 0.9)
                                           : place.side * 0.8);
-        if (size >= smallest)
-            return size;
+        if (size >= smallest) /* of a tick, or if these are too large the smallest */
+            return is_narrow && size < pen->letters.tick ? smallest : size;
     }
     if (!pen->is_printed || !pen->content->grid->run || !(matrix->least <= matrix->most))
         return 0;
