@@ -18,13 +18,12 @@
 #include <string.h>
 
 enum {
-    GAP = 8,         /* between words, at least, */
-    MOST_GAP = 40,   /* at most, */
-    TILE_GAP = 2,    /* and between tiles */
-    NAME_ROOM = 4,   /* of a tile, beside its name */
-    NAMED = 400,     /* most heads whose tiles have names */
-    COUNT_SIZE = 48, /* bytes of "14 heads look everywhere" */
-    MOST_SINKS = 3   /* that are named */
+    GAP = 8,        /* between words, at least, */
+    MOST_GAP = 40,  /* at most, */
+    TILE_GAP = 2,   /* and between tiles */
+    NAME_ROOM = 4,  /* of a tile, beside its name */
+    NAMED = 400,    /* most heads whose tiles have names */
+    COUNT_SIZE = 48 /* bytes of "14 heads look everywhere" */
 };
 
 #define LEAST_SIDE 8.504 /* of a tile, in points: 3 mm */
@@ -102,10 +101,9 @@ static enum attn_status find_heads(struct attn_figure_pen *pen, struct under_fig
         head->aim = attn_under_aim_of(row, matrix->cells ? figure->is_sink : NULL, figure->n_key,
                                       figure->n_head > ATTN_UNDER_FEW);
         head->kind = kind_of(pen, figure, h);
-        head->effect =
-            head->kind && pen->content->grid->heads
-                ? attn_first_head_effect(pen->options->effects, &pen->content->grid->heads[h].at)
-                : (double)NAN;
+        head->effect = head->kind ? attn_first_head_effect(pen->options->effects,
+                                                           &pen->content->grid->heads[h].at)
+                                  : (double)NAN;
         figure->most_effect = fmax(figure->most_effect, head->effect);
         figure->has_kinds |= head->kind != NULL;
     }
@@ -148,45 +146,26 @@ static const char *word_of(struct attn_figure_pen *pen, const struct under_figur
     return text;
 }
 
-/* Sets *LAYER to the text of the layer of head H, "23" of "23.0", and returns its bytes. */
-static size_t layer_of(struct attn_figure_pen *pen, const struct attn_grid_axis *names, size_t h,
-                       const char **layer)
-{
-    size_t n;
-    const char *dot;
-
-    *layer = attn_figure_label(pen, names, h, &n);
-    dot = memchr(*layer, '.', n);
-    return dot ? (size_t)(dot - *layer) : 0;
-}
-
 /* Returns how many heads of the layer of head H stand under its word. */
-static size_t count_like(struct attn_figure_pen *pen, const struct under_figure *figure,
-                         const struct attn_grid_axis *names, size_t h)
+static size_t count_like(const struct attn_figure_pen *pen, const struct under_figure *figure,
+                         size_t h)
 {
-    const struct attn_under_aim *aim = &figure->heads[h].aim;
-    const char *layer, *other;
-    const size_t n = layer_of(pen, names, h, &layer);
-    char own[COUNT_SIZE];
-    size_t n_like = 0;
+    const struct attn_level_matrix *of = pen->content->grid->heads;
+    const struct under_head *heads = figure->heads;
+    size_t n = 0;
 
-    if (n == 0 || n >= sizeof own)
-        return 0;
-    memcpy(own, layer, n); /* the next label may take its place */
     for (size_t i = 0; i < figure->n_head; i++)
-        n_like += figure->heads[i].aim.place == ATTN_UNDER_WORD &&
-                  figure->heads[i].aim.key == aim->key && layer_of(pen, names, i, &other) == n &&
-                  memcmp(other, own, n) == 0;
-    return n_like;
+        n += heads[i].aim.place == ATTN_UNDER_WORD && heads[i].aim.key == heads[h].aim.key &&
+             of[i].at.layer == of[h].at.layer;
+    return n;
 }
 
 /* Says which layer has most heads under one word other than the first, a sink and the query: "5
  * heads of layer 23 look at 'Mary'". */
 static void find_finding(struct attn_figure_pen *pen, const struct under_figure *figure)
 {
-    const struct attn_grid_axis names = attn_figure_rows(pen, figure->flow.matrix);
     size_t most = 1, chosen = 0, n, n_word;
-    const char *layer, *word;
+    const char *word;
 
     pen->finding.size = 0;
     for (size_t h = 0; h < figure->n_head && attn_flow_has_query(pen, &figure->flow); h++) {
@@ -196,17 +175,16 @@ static void find_finding(struct attn_figure_pen *pen, const struct under_figure 
             (figure->is_sink && figure->is_sink[aim->key]) ||
             attn_grid_position(&figure->flow.keys, aim->key) == pen->content->grid->run->queries[0])
             continue;
-        n = count_like(pen, figure, &names, h);
+        n = count_like(pen, figure, h);
         chosen = n > most ? h : chosen;
         most = n > most ? n : most;
     }
     if (most < 2)
         return;
-    n = layer_of(pen, &names, chosen, &layer);
-    attn_buffer_append_format(&pen->finding, "%zu heads of layer %.*s look at '", most, (int)n,
-                              layer);
+    attn_buffer_append_format(&pen->finding, "%zu heads of layer ", most);
+    attn_grid_append_layer(&pen->finding, &pen->content->grid->heads[chosen].at);
     word = word_of(pen, figure, figure->heads[chosen].aim.key, &n_word);
-    attn_buffer_append_format(&pen->finding, "%.*s'", (int)n_word, word);
+    attn_buffer_append_format(&pen->finding, " look at '%.*s'", (int)n_word, word);
 }
 
 /* Writes "14 heads" of group G to TEXT, and returns its bytes. */
@@ -221,48 +199,29 @@ static size_t write_count(const struct under_figure *figure, size_t g, char text
     return (size_t)size;
 }
 
-/* Returns how many heads park most on key K. */
-static size_t count_parks(const struct under_figure *figure, size_t k)
-{
-    size_t n = 0;
-
-    for (size_t h = 0; h < figure->n_head; h++)
-        n += figure->heads[h].aim.place == ATTN_UNDER_PARKS && figure->heads[h].aim.sink == k;
-    return n;
-}
-
-/* Writes "161 heads park (When 107, the 54)" to pen->scratch; nothing if none does. */
-static void write_parks(struct attn_figure_pen *pen, const struct under_figure *figure)
+/* Appends "161 heads park (When 107, the 54)" to OUT; nothing if none does. */
+static void append_parks(struct attn_figure_pen *pen, const struct under_figure *figure,
+                         struct attn_buffer *out)
 {
     const size_t n = figure->n_head - figure->layout.n_tile;
-    size_t most = SIZE_MAX, last = 0;
+    bool has_some = false;
 
-    pen->scratch.size = 0;
-    if (n == 0)
-        return;
-    attn_buffer_append_format(&pen->scratch, n == 1 ? "%zu head parks" : "%zu heads park", n);
-    for (size_t i = 0; i < MOST_SINKS && pen->options->hides == ATTN_HIDDEN_NONE; i++) {
-        size_t largest = 0, sink = 0, n_text;
-        const char *text;
+    if (n > 0)
+        attn_buffer_append_format(out, n == 1 ? "%zu head parks" : "%zu heads park", n);
+    for (size_t k = 0; k < figure->n_key && pen->options->hides == ATTN_HIDDEN_NONE; k++) {
+        size_t n_own = 0, n_word;
+        const char *word = word_of(pen, figure, k, &n_word);
 
-        for (size_t k = 0; k < figure->n_key; k++) {
-            const size_t n_own = count_parks(figure, k);
-
-            if (n_own > largest && (n_own < most || (n_own == most && k > last))) {
-                largest = n_own;
-                sink = k;
-            }
-        }
-        if (largest == 0)
-            break;
-        text = word_of(pen, figure, sink, &n_text);
-        attn_buffer_append_format(&pen->scratch, "%s%.*s %zu", i == 0 ? " (" : ", ", (int)n_text,
-                                  text, largest);
-        most = largest;
-        last = sink;
+        for (size_t h = 0; h < figure->n_head; h++)
+            n_own +=
+                figure->heads[h].aim.place == ATTN_UNDER_PARKS && figure->heads[h].aim.sink == k;
+        if (n_own == 0)
+            continue;
+        attn_buffer_append_format(out, "%s%.*s %zu", has_some ? ", " : " (", (int)n_word, word,
+                                  n_own);
+        has_some = true;
     }
-    if (most < SIZE_MAX)
-        attn_buffer_append_char(&pen->scratch, ')');
+    attn_buffer_append_string(out, has_some ? ")" : "");
 }
 
 /* --- Sizes --------------------------------------------------------------------------------- */
@@ -414,11 +373,13 @@ static void add_parks(struct attn_figure_pen *pen, const struct under_figure *fi
                                          .y = y + figure->layout.bottom + GAP + pen->letters.tick,
                                          .size = pen->letters.tick,
                                          .color = pen->faint};
+    struct attn_buffer parks = {0}; /* its own buffer, as labels may use pen->scratch */
 
-    write_parks(pen, figure);
-    if (pen->scratch.size > 0)
-        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-    pen->scratch.size = 0;
+    append_parks(pen, figure, &parks);
+    if (parks.size > 0)
+        attn_shapes_add_text(pen->shapes, &text, parks.data, parks.size);
+    pen->scratch.has_failed |= parks.has_failed;
+    attn_buffer_release(&parks);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *figure,
