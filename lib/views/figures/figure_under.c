@@ -117,7 +117,8 @@ static void make_tiles(struct attn_figure_pen *pen, struct under_figure *figure)
     static const char *const names[2][2] = {
         {"kind; stronger: more weight beside sinks",
          "largest share; stronger: more weight beside sinks"},
-        {"kind; stronger: more KL without it", "largest share; stronger: more KL without it"}};
+        {"kind; stronger: larger KL without the head",
+         "largest share; stronger: larger KL without the head"}};
     struct attn_under_layout *layout = &figure->layout;
 
     for (size_t h = 0; h < figure->n_head; h++) {
