@@ -252,10 +252,9 @@ static inline double attn_figure_word_size(const struct attn_figure_pen *pen)
  * until the next call. */
 const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n);
 
-/* Returns "blank" or "3 blanks" if TEXT [n] is a token of blanks in quotes, which look empty in
- * proportional letters, else TEXT. */
-const char *attn_figure_blanks(const char *text, size_t *n);
-void attn_figure_name_blanks(struct attn_buffer *label); /* the same for all of LABEL */
+/* Replaces LABEL by "blank" or "3 blanks" if it is a token of blanks in quotes, which look empty in
+ * proportional letters. */
+void attn_figure_name_blanks(struct attn_buffer *label);
 
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);

@@ -33,7 +33,8 @@ double attn_figure_string_width(const struct attn_figure_pen *pen, const char *t
     return width;
 }
 
-const char *attn_figure_blanks(const char *text, size_t *n)
+/* Returns the name of TEXT [n] if it is a token of blanks in quotes, else TEXT. */
+static const char *name_of(const char *text, size_t *n)
 {
     static const char *const names[] = {"blank",    "2 blanks", "3 blanks", "4 blanks",
                                         "5 blanks", "6 blanks", "7 blanks", "8 blanks or more"};
@@ -49,7 +50,7 @@ const char *attn_figure_blanks(const char *text, size_t *n)
 void attn_figure_name_blanks(struct attn_buffer *label)
 {
     size_t n = label->size;
-    const char *text = attn_figure_blanks(label->data, &n);
+    const char *text = name_of(label->data, &n);
 
     if (text == label->data)
         return;
@@ -61,7 +62,7 @@ const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n)
 {
     enum { COLUMNS = 10, PRINTED = 8 };
     const double widest = 4.4; /* most words of eight letters */
-    const char *text = attn_figure_blanks(attn_grid_cell_text(pen->content->grid, at, n), n);
+    const char *text = name_of(attn_grid_cell_text(pen->content->grid, at, n), n);
     struct attn_buffer *word = &pen->scratch;
     size_t n_column = pen->is_printed ? PRINTED : COLUMNS;
 
