@@ -181,8 +181,17 @@ static enum attn_status open_kinds(struct question *question, struct live *live,
     return status;
 }
 
+/* Whether a figure shows all heads from the last token. */
+static bool is_under_last(const struct call *call)
+{
+    const char *figure = option_text(call, "figure"), *queries = option_text(call, "queries");
+
+    return figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
+}
+
 /* Whether to find what each head does for the next token, by which a page and the first screen
- * choose the head that they open with: for a live page always, else where that is quick. */
+ * choose the head that they open with, and `figure under` shades heads: for a live page always,
+ * else where that is quick. */
 static bool wants_effects(const struct question *question)
 {
     static const double most = 2e10, most_of_page = 2e11; /* multiplications: about 0.2 s, 2 s */
@@ -191,7 +200,8 @@ static bool wants_effects(const struct question *question)
     const struct attn_request *request = &question->request;
     const double n_byte = 3,
                  n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
-    const bool is_page = output_path(&args->tables.output, "html");
+    const bool is_under = is_under_last(question->call);
+    const bool is_page = is_under || output_path(&args->tables.output, "html");
     double cost = 12.0 * (double)config->d_model * (double)config->d_model;
 
     if (config->is_encoder || config->output == ATTN_OUTPUT_NONE ||
@@ -202,7 +212,8 @@ static bool wants_effects(const struct question *question)
     cost *= (double)config->n_layer * (double)config->n_layer * (double)config->n_head * n;
     return cost <= (is_page ? most_of_page : most) &&
            (is_page || !outputs_are_wanted(&args->tables.output)) &&
-           !option_find_given(question->call, "explain|heads|layers|sites|queries|figure|heatmap|"
+           !(option_find_given(question->call, "queries|figure") && !is_under) &&
+           !option_find_given(question->call, "explain|heads|layers|sites|heatmap|"
                                               "top|next|target|label|grad|embeds|key-mask");
 }
 

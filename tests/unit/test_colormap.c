@@ -263,7 +263,7 @@ END_TEST
 
 START_TEST(ticks_stand_at_weights)
 {
-    static const char *const expected[] = {"0", ".01", ".04", ".1", ".25", ".5", "1"};
+    static const char *const expected[] = {"0", "0.01", "0.04", "0.1", "0.25", "0.5", "1"};
     const struct attn_color_scale scale = attn_color_scale_of(ATTN_RANGE_SHARE, false);
     double ticks[ATTN_MOST_TICKS];
     char text[ATTN_TICK_TEXT_SIZE];
@@ -281,7 +281,7 @@ START_TEST(ticks_stand_at_weights)
     attn_color_tick_text(1.25e-10, text);
     ck_assert_str_eq(text, "1.25e-10");
     attn_color_tick_text(-0.5, text);
-    ck_assert_str_eq(text, "-.5");
+    ck_assert_str_eq(text, "-0.5");
     attn_color_tick_text(-12.25, text);
     ck_assert_str_eq(text, "-12.2");
 }

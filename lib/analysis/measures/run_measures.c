@@ -52,6 +52,23 @@ enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct
 
 /* --- The watcher ------------------------------------------------------------------------------ */
 
+/* Whether a view shows sinks, or leaves them out: they are found before its outputs get an event.
+ */
+static bool needs_parks(const struct attn_run *run)
+{
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const struct attn_view_options view = attn_view_of(outputs->picture);
+
+    return outputs->n > 0 && (view.hides == ATTN_HIDDEN_SINKS || view.shows_sinks) && run->model &&
+           attn_before_n_own(&run->before) == 0 && !attn_selection_is_of_encoder(run->selection);
+}
+
+/* Whether the types of all heads are found with the parks, from all rows. */
+static bool needs_all_types(const struct attn_run *run)
+{
+    return needs_parks(run) && attn_view_of(run->request.outputs.picture).shows_sinks;
+}
+
 /* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
 static enum attn_status begin(struct attn_run *run, struct attn_error *err)
 {
@@ -64,7 +81,7 @@ static enum attn_status begin(struct attn_run *run, struct attn_error *err)
 
     for (size_t i = 0; i < outputs->n; i++)
         is_shown |= outputs->items[i].format->shows_types;
-    if (!is_shown || !run->model || attn_before_n_own(&run->before) > 0 ||
+    if (!is_shown || needs_all_types(run) || !run->model || attn_before_n_own(&run->before) > 0 ||
         attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
         return ATTN_OK;
     ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
@@ -90,25 +107,46 @@ static void add(const struct attn_run *run, const struct attn_trace_event *event
         attn_head_mixes_add(mixes, event);
 }
 
-/* Whether a view leaves out parks, which are found before its outputs get an event. */
-static bool needs_parks(const struct attn_run *run)
+/* Adds EVENT to the mixes of a run, and hands it on to its parking (attn_trace_fn). */
+static enum attn_status add_and_park(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
 {
-    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const struct attn_run *run = user;
 
-    return outputs->n > 0 && attn_view_of(outputs->picture).hides == ATTN_HIDDEN_SINKS &&
-           run->model && attn_before_n_own(&run->before) == 0 &&
-           !attn_selection_is_of_encoder(run->selection);
+    add(run, event);
+    return run->parking->trace.on_event(run->parking->trace.user, event, err);
+}
+
+/* Creates the mixes of RUN over the heads and rows that its parking gets. */
+static enum attn_status create_mixes(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
+                                      of_source = attn_run_source_settings(run);
+    const struct attn_parking *parking = run->parking;
+
+    ATTN_TRY(attn_head_mixes_create(&of_text, parking->all, &run->mixes[0], err));
+    return parking->encoder
+               ? attn_head_mixes_create(&of_source, parking->encoder, &run->mixes[1], err)
+               : ATTN_OK;
 }
 
 static enum attn_status park(struct attn_run *run, const struct attn_trace *trace,
                              struct attn_pool *pool, struct attn_result *result,
                              struct attn_error *err)
 {
+    struct attn_trace all;
+
     if (!needs_parks(run))
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(run->parking, 1, err));
     ATTN_TRY(attn_run_begin_parking(run, trace, true, run->parking, err));
-    ATTN_TRY(attn_run_compute(run, &run->parking->trace, pool, result, err));
+    all = run->parking->trace;
+    if (needs_all_types(run)) {
+        ATTN_TRY(create_mixes(run, err));
+        all.on_event = add_and_park;
+        all.user = run;
+    }
+    ATTN_TRY(attn_run_compute(run, &all, pool, result, err));
     attn_parking_find(run->parking, run->parks);
     run->labels.parks = attn_parks_find(run->parks[0]);
     return ATTN_OK;

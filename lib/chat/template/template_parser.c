@@ -60,10 +60,12 @@ static bool skip_word(struct parser *parser, const char *word)
 static void fail(struct parser *parser, const char *expected)
 {
     const struct attn_template_token *token = parser->token;
+    const bool is_name = token->kind == ATTN_TOKEN_NAME;
+    const struct attn_quote name =
+        attn_quote(is_name ? token->value.text : "", is_name ? token->value.size : 0);
     char op[3];
-    const char *found = token->kind == ATTN_TOKEN_OPERATOR ? attn_operator_text(token->op, op)
-                        : token->kind == ATTN_TOKEN_NAME
-                            ? attn_quote(token->value.text, token->value.size).text
+    const char *found = token->kind == ATTN_TOKEN_OPERATOR   ? attn_operator_text(token->op, op)
+                        : is_name                            ? name.text
                         : token->kind == ATTN_TOKEN_CONSTANT ? "a constant"
                                                              : "the end of the tag";
 

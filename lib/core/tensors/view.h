@@ -28,7 +28,7 @@ struct attn_view;
 struct attn_view_options {
     bool merges_words, renormalizes;
     enum attn_hidden hides;
-    bool is_of_figure; /* a figure is chosen */
+    bool is_of_figure, shows_sinks; /* a figure is chosen, which shows types of heads and sinks */
 };
 
 /* What knows the options of pictures: their parameters, those of views, and their values. */

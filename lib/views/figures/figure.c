@@ -147,7 +147,10 @@ static void add_caption(struct attn_figure_pen *pen)
                                       grid->parts[i].quantity);
     if (!attn_figure_is_plot(pen->kind) && pen->kind != ATTN_FIGURE_ARCS && !grid->parts) {
         end_sentence(out);
-        attn_buffer_append_format(out, " Colors: %s (", pen->quantity);
+        if (pen->kinds != 0)
+            attn_buffer_append_format(out, " Colors: %s (", pen->strength);
+        else
+            attn_buffer_append_format(out, " Colors: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
                                   pen->scale.is_signed ? "), orange above 0, blue below" : ")");
@@ -205,6 +208,7 @@ static void open_pen(struct attn_figure_pen *pen)
     uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
     pen->scale = grid->scale;
+    pen->kinds = grid->kinds;
     if (attn_figure_is_map(pen->content->kind, pen->options))
         attn_figure_fit_scale(pen);
     else

@@ -332,6 +332,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
 {
     const struct attn_grid *grid = pen->content->grid;
     const double percent = round(100 * value);
+    struct attn_grid shorter;
     size_t n;
 
     if (is_share && percent == 0 && pen->content->kind == ATTN_FIGURE_HEADS)
@@ -340,9 +341,11 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
     if (is_share)
         n = attn_float_text_fixed((float)percent, 0, text);
-    else if (!grid->run)
-        n = attn_grid_number(grid, (float)value, text);
-    else
+    else if (!grid->run) {
+        shorter = *grid;
+        shorter.digits -= pen->is_short;
+        n = attn_grid_number(&shorter, (float)value, text);
+    } else
         n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
     if (((pen->is_printed || !grid->run) && strspn(text, "-0.") >= n) || is_small(pen, value))
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, "\xc2\xb7");
@@ -389,8 +392,24 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
     return longest;
 }
 
-/* Width of the names of kinds in print, as a part of that of as many letters of one width. */
-#define NARROW 0.76
+/* Returns the width of the widest text in the cells of VIEW, as a multiple of the font size. */
+static double value_width(const struct attn_figure_pen *pen, struct attn_figure_view view)
+{
+    char number[ATTN_FIXED_TEXT_SIZE];
+    double widest = 0;
+    float value;
+
+    for (size_t i = 0; i < view.n_row * view.n_col; i++) {
+        size_t n;
+        const char *text;
+
+        if (!has_value(view, i / view.n_col, i % view.n_col, 0, &value))
+            continue;
+        text = text_in(pen, view.first + i, value, number, &n);
+        widest = fmax(widest, attn_figure_string_width(pen, text, n));
+    }
+    return widest;
+}
 
 /* Returns the font size at which the longest number fits its cell; 0 if none would be legible. In
  * print, if only weights above half of the largest fit, sets *LEAST to that half; a table has all
@@ -403,24 +422,26 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
     /* with a requested font size, numbers are not smaller than the legend */
-    const bool is_map = pen->content->kind == ATTN_FIGURE_MAP && pen->is_printed;
-    const double smallest = is_map          ? attn_figure_least_letters(pen)
+    const bool is_narrow = pen->is_printed && !pen->content->grid->run;
+    const double smallest = is_narrow       ? attn_figure_least_letters(pen)
                             : pen->room > 0 ? pen->letters.tick
                                             : SMALLEST;
-    const double fill = is_map ? 0.82 / NARROW : 0.82; /* names of kinds */
     size_t n;
     double size;
 
     if (pen->content->grid->has_words)
         return fmin(attn_figure_word_size(pen), place.side * 0.8);
     if (has_room || is_table) {
-        n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
-        size = fmin(fmax(pen->letters.tick, place.side * 0.42),
-                    width * fill / attn_figure_text_width(n, 1));
+        const struct attn_figure_view whole = attn_figure_whole(matrix);
+
+        n = attn_figure_value_columns(pen, whole, 0);
+        size = is_narrow ? 0.95 * width / value_width(pen, whole)
+                         : 0.82 * width / attn_figure_text_width(n, 1);
+        size = fmin(size, fmax(pen->letters.tick, place.side * 0.42));
         size = fmin(size, pen->is_printed ? fmin(pen->letters.label, place.side * 0.9)
                                           : place.side * 0.8);
-        if (size >= smallest)
-            return size;
+        if (size >= smallest) /* of a tick, or if these are too large the smallest */
+            return is_narrow && size < pen->letters.tick ? smallest : size;
     }
     if (!pen->is_printed || !pen->content->grid->run || !(matrix->least <= matrix->most))
         return 0;
@@ -485,6 +506,11 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
     float value;
 
     text.size = value_size(pen, view, place, &least);
+    if (text.size == 0 && pen->is_printed && pen->content->grid->rows &&
+        pen->content->grid->digits > 1) {
+        pen->is_short = true;
+        text.size = value_size(pen, view, place, &least);
+    }
     for (size_t r = 0; text.size > 0 && r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view);
 

@@ -95,6 +95,7 @@ struct circuit_layout {
     size_t n_link;
     struct column columns[MOST_COLUMNS]; /* in ascending order of positions */
     size_t n_column, of_input;
+    bool has_spare;                        /* the last column has more slots than parts */
     size_t n_sharing;                      /* heads that share a key head */
     double pitch;                          /* from one part to the next */
     double left, right, top, bottom, line; /* line: height of a line of text */
@@ -356,7 +357,8 @@ static enum attn_status find_columns(struct circuit_layout *layout, struct attn_
         layout->columns[i].n_slot += layout->columns[i].n_slot == 0;
         n_total += layout->columns[i].n_slot;
     }
-    if (n_total < LEAST_SLOTS) /* room for edges beside the parts, at the answer */
+    layout->has_spare = n_total < LEAST_SLOTS;
+    if (layout->has_spare) /* room for edges beside the parts, at the answer */
         layout->columns[layout->n_column - 1].n_slot += LEAST_SLOTS - n_total;
     return ATTN_OK;
 }
@@ -451,12 +453,27 @@ static bool try_place(struct circuit_layout *layout, struct plate *plate, size_t
     return false;
 }
 
-/* Finds places by a local search, after each plate got a slot. */
-static void search_places(struct circuit_layout *layout)
+/* Places the columns. Returns the right end. */
+static double place_columns(struct circuit_layout *layout)
+{
+    double x = layout->left;
+
+    for (size_t i = 0; i < layout->n_column; i++) {
+        layout->columns[i].x = x + GAP / 2.0;
+        x += layout->pitch * (double)layout->columns[i].n_slot + GAP;
+    }
+    return x - GAP / 2.0;
+}
+
+/* Finds places by a local search, after each plate got a slot. Returns their cost. */
+static double search_places(struct circuit_layout *layout)
 {
     bool has_changed = true;
     double cost;
 
+    place_columns(layout);
+    for (size_t i = 0; i < layout->n_link; i++)
+        layout->links[i].end = middle_of(layout, layout->n_column - 1);
     for (size_t i = 0; i < layout->n_plate; i++) {
         struct plate *plate = &layout->plates[i];
         const struct column *column = &layout->columns[plate->column];
@@ -475,6 +492,25 @@ static void search_places(struct circuit_layout *layout)
             for (size_t k = 0; k < STEPS + 1 + layout->n_plate; k++)
                 has_changed |= try_place(layout, &layout->plates[i], k, &cost);
     }
+    return cost;
+}
+
+/* Finds the places of all, with room beside the parts at the answer or at the input. */
+static void find_places(struct circuit_layout *layout)
+{
+    struct column *first = &layout->columns[layout->of_input];
+    struct column *last = &layout->columns[layout->n_column - 1];
+    const double cost = search_places(layout);
+
+    if (!layout->has_spare || first == last)
+        return;
+    first->n_slot++;
+    last->n_slot--;
+    if (search_places(layout) < cost - 4 * BEHIND) /* edges run less behind parts */
+        return;
+    first->n_slot--;
+    last->n_slot++;
+    search_places(layout);
 }
 
 static double width_of(const struct link *link)
@@ -606,14 +642,10 @@ static void size_plates(struct attn_figure_pen *pen, struct circuit_layout *layo
 /* Places columns and rows. */
 static void place(struct attn_figure_pen *pen, struct circuit_layout *layout)
 {
-    double x = layout->left, y;
+    double y;
     const struct plate *plates = layout->plates;
 
-    for (size_t i = 0; i < layout->n_column; i++) {
-        layout->columns[i].x = x + GAP / 2.0;
-        x += layout->pitch * (double)layout->columns[i].n_slot + GAP;
-    }
-    layout->right = x - GAP / 2.0;
+    layout->right = place_columns(layout);
     y = ceil(attn_figure_add_heading(pen, fmax(layout->right, 380))) + layout->line + 2 * PAD + 2;
     layout->top = y;
     y += FAR;
@@ -827,18 +859,12 @@ static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layou
         .size = small_of(pen), .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
     struct attn_shape_box box = {.height = text.size + 1, .color = ground_of(pen)};
     double ends[4], spot[2];
-    char *zero;
 
     if (fabs(link->edge->score) < LEAST_NUMBER)
         return;
     find_ends(layout, link, ends);
     pen->scratch.size = 0;
     append_number(&pen->scratch, link->edge->score, 2);
-    zero = pen->scratch.has_failed ? NULL : strstr(attn_buffer_string(&pen->scratch), "0.");
-    if (zero && fabs(link->edge->score) < 0.995) { /* .32 */
-        memmove(zero, zero + 1, strlen(zero));
-        pen->scratch.size--;
-    }
     box.width = scratch_width(pen, text.size) + 2;
     for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
         find_spot(ends, spots[i], spot);
@@ -1070,9 +1096,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout 
     pen->shapes->height = ceil(below + LEGEND + 4 * layout->line + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
-    for (size_t i = 0; i < layout->n_link; i++)
-        layout->links[i].end = middle_of(layout, layout->n_column - 1);
-    search_places(layout);
+    find_places(layout);
     spread_ends(layout);
     add_columns(pen, layout);
     add_layers(pen, layout);

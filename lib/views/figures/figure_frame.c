@@ -95,6 +95,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 
     label->size = 0;
     attn_grid_append_label(axis, i, label);
+    attn_figure_name_blanks(label);
     if (pen->is_printed && axis->texts && !axis->is_named &&
         attn_grid_position(axis, i) != ATTN_GRID_NO_POSITION && is_repeated(axis, i))
         append_subscript(label, attn_grid_position(axis, i));
@@ -511,13 +512,14 @@ static int kind_steps(const struct attn_figure_pen *pen)
 /* Returns the distance between columns of kinds. */
 static double kind_width(const struct attn_figure_pen *pen)
 {
-    return kind_steps(pen) * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, pen->letters.tick));
+    return kind_steps(pen) * SLIM + TICK + 4 +
+           ceil(attn_figure_text_width(pen->strength ? 13 : 11, pen->letters.tick));
 }
 
 /* Returns the number of kinds in the legend. */
 static size_t n_kind(const struct attn_figure_pen *pen)
 {
-    return (size_t)__builtin_popcount(pen->content->grid->kinds);
+    return (size_t)__builtin_popcount(pen->kinds);
 }
 
 /* Returns the number of columns of the legend of kinds: beside the picture it is no higher, below
@@ -659,7 +661,7 @@ static void add_kind_name(struct attn_figure_pen *pen, const struct attn_head_ki
     const struct attn_grid *grid = pen->content->grid;
     const bool is_part = grid->shares && kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
     char name[24];
-    const int n = grid->has_letters
+    const int n = grid->has_letters || pen->strength
                       ? snprintf(name, sizeof name, "%c %s", kind->letter, kind->name)
                       : snprintf(name, sizeof name, "%s", is_part ? "parked" : kind->name);
 
@@ -677,12 +679,15 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
     const struct attn_shape_text line = {
         .x = x - 1, .y = y + 9, .size = pen->letters.tick, .color = pen->faint};
 
-    attn_shapes_add_string(pen->shapes, &line, grid->shares ? "weight on" : "beside parks");
+    attn_shapes_add_string(pen->shapes, &line,
+                           pen->strength  ? pen->strength
+                           : grid->shares ? "weight on"
+                                          : "beside parks");
     for (size_t k = 0, n = 0; k < ATTN_N_HEAD_KIND; k++) {
         const struct attn_head_kind *kind = attn_head_kind_at(k);
         const bool is_pale = grid->shares && k == ATTN_HEAD_KIND_PARKS;
 
-        if (!(grid->kinds >> k & 1))
+        if (!(pen->kinds >> k & 1))
             continue;
         y += ENTRY;
         if (n > 0 && n % n_row == 0) {

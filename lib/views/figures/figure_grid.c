@@ -13,6 +13,7 @@ enum {
     BETWEEN = 8, /* gap between thumbnails */
     DENSE = 8,   /* in print, with more heads in a line the gap is NARROW and the legend below */
     NARROW = 3,
+    HIGHEST = 567, /* points of the height of all thumbnails in print: 200 mm */
 };
 
 /* Sets position and size of each line, beginning at FROM, with cells of SIDE and gaps of BETWEEN.
@@ -45,6 +46,13 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_pan
         n_cell = grid->columns[i].n_cell > n_cell ? grid->columns[i].n_cell : n_cell;
     *side = attn_figure_side(
         pen, attn_grid_is_lone(pen->content->grid) ? LONE : ceil(SIDE / (double)n_cell));
+    if (pen->is_printed) { /* many layers are not higher than a page */
+        const double n_row = (double)grid->n_row, parts = ATTN_FIGURE_PARTS;
+        const double most = (HIGHEST / pen->unit / n_row - between) / (double)n_cell;
+
+        *side = fmin(*side, fmax(1, floor(parts * most)) / parts);
+        pen->shapes->cell = *side;
+    }
     end[0] = place_lines(grid->columns, grid->n_column,
                          ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side, between);
     attn_figure_set_frame(pen, end[0], ATTN_PANELS_ABOVE,

@@ -89,6 +89,7 @@ struct attn_figure_pen {
     struct attn_figure_layout layout;
     bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
     bool is_even;        /* all numbers are small, so the scale ends above the largest */
+    bool is_short;       /* numbers of a table have a decimal less, for which cells have room */
     bool is_veiled;      /* cells are transparent, over a picture */
     uint32_t grounds[2]; /* the darkest and the lightest color of that picture */
     /* the subtitle ends with the text; kinds of figures that draw the text clear it */
@@ -97,6 +98,8 @@ struct attn_figure_pen {
     bool has_kind[ATTN_CELL_NOT_FINITE + 1];
     /* colors of text, of less important text, of lines and of frames */
     uint32_t ink, faint, rule, frame;
+    uint32_t kinds; /* of heads that the legend has instead of a ramp, bits of their numbers */
+    const char *strength; /* what makes the hues of kinds strong; NULL: the weight beside parks */
     struct attn_buffer subtitle; /* the part before the text; its items end in "; " */
     /* what the picture shows, in words: it is the title, unless the user gave one, and the title is
      * the first item of the subtitle; or empty */
@@ -168,7 +171,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 /* Returns true if the legend lists the kinds of heads instead of a ramp. */
 static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
 {
-    return pen->content->kind == ATTN_FIGURE_MAP;
+    return pen->content->kind == ATTN_FIGURE_MAP || pen->kinds != 0;
 }
 
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
@@ -248,6 +251,10 @@ static inline double attn_figure_word_size(const struct attn_figure_pen *pen)
 /* Returns the token in cell AT, cut, in print to the width of most words of eight letters; valid
  * until the next call. */
 const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n);
+
+/* Replaces LABEL by "blank" or "3 blanks" if it is a token of blanks in quotes, which look empty in
+ * proportional letters. */
+void attn_figure_name_blanks(struct attn_buffer *label);
 
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);

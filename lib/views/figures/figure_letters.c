@@ -4,6 +4,7 @@
 #include "tables/text_table.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Widths of the ASCII characters from the blank on, in hundredths of the font size, for DejaVu
  * Sans, the widest of the usual proportional fonts. */
@@ -32,11 +33,36 @@ double attn_figure_string_width(const struct attn_figure_pen *pen, const char *t
     return width;
 }
 
+/* Returns the name of TEXT [n] if it is a token of blanks in quotes, else TEXT. */
+static const char *name_of(const char *text, size_t *n)
+{
+    static const char *const names[] = {"blank",    "2 blanks", "3 blanks", "4 blanks",
+                                        "5 blanks", "6 blanks", "7 blanks", "8 blanks or more"};
+    const size_t n_blank = *n > 2 ? *n - 2 : 0;
+
+    if (n_blank == 0 || n_blank > sizeof names / sizeof *names || text[0] != '\'' ||
+        text[*n - 1] != '\'' || strspn(text + 1, " ") < n_blank)
+        return text;
+    *n = strlen(names[n_blank - 1]);
+    return names[n_blank - 1];
+}
+
+void attn_figure_name_blanks(struct attn_buffer *label)
+{
+    size_t n = label->size;
+    const char *text = name_of(label->data, &n);
+
+    if (text == label->data)
+        return;
+    label->size = 0;
+    attn_buffer_append(label, text, n);
+}
+
 const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n)
 {
     enum { COLUMNS = 10, PRINTED = 8 };
     const double widest = 4.4; /* most words of eight letters */
-    const char *text = attn_grid_cell_text(pen->content->grid, at, n);
+    const char *text = name_of(attn_grid_cell_text(pen->content->grid, at, n), n);
     struct attn_buffer *word = &pen->scratch;
     size_t n_column = pen->is_printed ? PRINTED : COLUMNS;
 

@@ -397,9 +397,12 @@ static void append_caption(struct attn_figure_pen *pen, const struct attn_level_
     size_t n;
 
     if (grid->run) {
-        attn_buffer_append_string(out, "query ");
+        pen->scratch.size = 0;
         attn_grid_append_position(grid->backdrop, grid->tokens,
-                                  attn_grid_mapped_position(grid, row), out);
+                                  attn_grid_mapped_position(grid, row), &pen->scratch);
+        attn_figure_name_blanks(&pen->scratch);
+        attn_buffer_append_string(out, "query ");
+        attn_buffer_append(out, pen->scratch.data, pen->scratch.size);
         return;
     }
     rows = attn_figure_rows(pen, matrix);

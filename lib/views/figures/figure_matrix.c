@@ -2,7 +2,8 @@
  * above, rotated if one is wider than a cell; positions stand outside the labels. If letters would
  * be too small, labels alternate between two bands, so that each has room for two cells. If cells
  * are too small for that, only multiples of 1, 2, 5, 10, ... are labelled, with positions or names,
- * only the first row of each group, or of a figure of heads the columns with most weight. A table
+ * only the first row of each group, or the columns with most weight: of a matrix of weights the
+ * eight heaviest, between numbers, of a figure of heads as many as have room. A table
  * with groups has a panel for each group; all panels have the same rows, columns and colors.
  * Columns of texts that have no room stand in lines below each other, as words do: in print, and
  * tokens everywhere, of which the last three lines are shown. */
@@ -15,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BANDED 6.5 /* in print, minimum side of cells whose labels stand in two bands */
+#define BANDED 6.5  /* in print, minimum side of cells whose labels stand in two bands */
+#define HIGHEST 340 /* and points of the height of a table whose cells have another form */
 
 enum {
     LARGEST = 18,  /* side of a cell of matrices with up to 40 rows or columns */
@@ -37,6 +39,7 @@ enum {
     TITLE_ROOM = 18, /* room for the title of an axis */
     IN_LINE = 16,    /* maximum columns of tokens in a line on a screen */
     MOST_LINES = 3,  /* maximum lines of columns of tokens */
+    HEAVIEST = 8,    /* columns of a large matrix with names */
     LABEL_SIDE = 15, /* height of cells from which labels have their full size */
 };
 
@@ -139,8 +142,9 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
         axis.texts ? side >= (pen->is_printed ? BANDED : ATTN_FIGURE_LABELLED) : false;
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.is_thinned = !labels.has_labels && axis.texts && axis.is_named && !axis.begins;
-    labels.is_by_weight = is_above && pen->content->kind == ATTN_FIGURE_HEADS && axis.texts &&
-                          !labels.has_labels && !labels.is_by_group && !labels.is_thinned;
+    labels.is_by_weight = is_above && pen->content->grid->run && pen->content->grid->is_share &&
+                          axis.texts && !labels.has_labels && !labels.is_by_group &&
+                          !labels.is_thinned;
     labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
     labels.size = labels.has_labels ? fmin(pen->letters.label, side * 0.95) : pen->letters.tick;
     if (labels.has_labels && labels.size < attn_figure_least_letters(pen)) {
@@ -169,8 +173,8 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     return labels;
 }
 
-/* Chooses the columns of a figure of heads that have labels: those at which a head looks with 1 %
- * or more, the largest sum first, if none with a label is nearer than 8 points. */
+/* Chooses the columns that have labels: those with a weight of 1 % or more, the largest sum first,
+ * if none with a label is nearer than 8 points; of a matrix of one head the HEAVIEST. */
 static enum attn_status choose_columns(const struct attn_figure_pen *pen,
                                        struct matrix_layout *layout, struct attn_error *err)
 {
@@ -197,7 +201,7 @@ static enum attn_status choose_columns(const struct attn_figure_pen *pen,
         }
         sums[c] = most < 0.01 ? 0 : sums[c];
     }
-    for (;;) {
+    for (size_t i = 0; i < HEAVIEST || pen->content->kind == ATTN_FIGURE_HEADS; i++) {
         size_t best = 0;
 
         for (size_t c = 1; c < n; c++)
@@ -338,6 +342,12 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         layout->place.width = layout->place.side; /* cells are limited in width only */
         layout->place.side = LABEL_SIDE;
     }
+    if (!grid->run && !grid->cells && pen->room > 0 &&
+        n_row * layout->place.side * pen->unit > HIGHEST) {
+        layout->place.width = attn_figure_cell_width(layout->place);
+        layout->place.side =
+            fmin(layout->place.side, fmax(LABEL_SIDE, floor(HIGHEST / pen->unit / n_row)));
+    }
     if (pen->content->kind == ATTN_FIGURE_HEADS)
         size_heads(pen, layout);
     layout->rows =
@@ -438,6 +448,17 @@ static void add_character(struct attn_figure_pen *pen, const struct matrix_layou
     add_bracket(pen, layout, labels, i, n);
 }
 
+/* Returns true if no column near I has a name, so that its position has room. */
+static bool is_clear(const struct matrix_layout *layout, const struct axis_labels *labels, size_t i)
+{
+    const size_t apart = (size_t)ceil(APART / attn_figure_cell_width(layout->place));
+
+    for (size_t c = i > apart ? i - apart : 0; c < labels->axis.n && c <= i + apart; c++)
+        if (labels->named[c])
+            return false;
+    return true;
+}
+
 /* Adds labels or, if they do not fit or columns are set apart, positions. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
@@ -446,6 +467,7 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
     /* minimum rows between two labelled groups */
     const double apart = ceil(APART / layout->place.side);
     const bool is_above = labels == &layout->columns;
+    const bool is_of_heads = pen->content->kind == ATTN_FIGURE_HEADS;
     const size_t end = is_above ? layout->end : axis->n;
     double next = 0;
 
@@ -469,8 +491,8 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
         } else if (is_label) {
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
-        } else if (!labels->is_by_group && !labels->is_thinned && !labels->named && !is_name &&
-                   is_step) {
+        } else if (!labels->is_by_group && !labels->is_thinned && !is_name && is_step &&
+                   (!labels->named || (!is_of_heads && is_clear(layout, labels, i)))) {
             text.size = pen->letters.tick;
             attn_shapes_add_number(pen->shapes, &text, attn_grid_position(axis, i));
         }

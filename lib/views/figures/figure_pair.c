@@ -229,8 +229,8 @@ static void place_columns(struct attn_figure_pen *pen, struct pair_layout *layou
         attn_buffer_append_string(&pen->subtitle, "words with little weight folded; ");
 }
 
-/* Writes the numbers of the N largest arcs of SIDE beside their ends; those on others are left out.
- */
+/* Writes the numbers of the N largest arcs of SIDE beside their ends, over thinner arcs; those on
+ * other numbers are left out. */
 static void add_numbers(struct attn_figure_pen *pen, const struct pair_layout *layout, size_t side,
                         size_t n)
 {
@@ -255,8 +255,12 @@ static void add_numbers(struct attn_figure_pen *pen, const struct pair_layout *l
             is_free = text.x < ends[k] - widths[k] - 4 || text.x - width > ends[k] + 4;
         ends[i] = is_free ? text.x : (double)-INFINITY;
         widths[i] = width;
-        if (is_free)
-            attn_shapes_add_text(pen->shapes, &text, number, size);
+        if (!is_free)
+            continue;
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){text.x - width - 1, text.y - text.size,
+                                                    width + 2, text.size + 2, pen->shapes->paper});
+        attn_shapes_add_text(pen->shapes, &text, number, size);
     }
 }
 

@@ -244,6 +244,7 @@ static void write_token(struct attn_figure_pen *pen, const struct attn_cell *tok
     attn_escape_append(&text, token->text, token->size);
     pen->scratch.size = 0;
     attn_text_append_label(&pen->scratch, text.data, text.size, LENS_COLUMNS, ATTN_ELLIPSIS);
+    attn_figure_name_blanks(&pen->scratch);
     attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
     pen->scratch.has_failed |= text.has_failed;
     attn_buffer_release(&text);

@@ -1,12 +1,17 @@
-/* figure_under.c - all heads from one query: each is a tile under the word at which it looks most,
- * colored by its weight there. The words of the text stand in a line, as far apart as their tiles
- * need; a text that has no room for that is a list of the words that have tiles. Heads without a
- * strong key come last. */
+/* figure_under.c - all heads from one query: each is a tile under the word at which it looks most
+ * (under_aim.h), in the hue of its kind, the stronger the larger its weight on a word that is no
+ * sink, or what the next token owes it. Without kinds, as of arrays, it has the color of its weight
+ * there. The words of the text stand in a line, as far apart as their tiles need; a text that has
+ * no room for that is a list of the words that have tiles. Then come heads without a strong key,
+ * and the number of those that park. */
+#include "figures/first_head.h"
 #include "figures/text_flow.h"
+#include "figures/under_aim.h"
 #include "figures/under_layout.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "measures/head_kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,41 +27,113 @@ enum {
 };
 
 #define LEAST_SIDE 8.504 /* of a tile, in points: 3 mm */
-#define LEAST_AIM 0.34   /* weight of the strongest key of a head that stands under it */
 #define HIGH 1.5         /* height of a line / its font size */
+#define LETTER 1.1       /* width of the letter of a kind / its font size */
+#define FAINTEST 0.25    /* place in a hue of a head without which the next token is the same */
+
+struct under_head {
+    struct attn_under_aim aim;
+    const struct attn_head_kind *kind; /* NULL: unknown */
+    double effect;                     /* KL of the next token without it, nats; NaN: unknown */
+};
 
 struct under_figure {
     struct attn_text_flow flow;
     struct attn_under_layout layout; /* owns its groups and tiles */
-    float *weights;                  /* [n_head] owns; of the strongest keys */
+    struct under_head *heads;        /* [n_head] owns */
+    size_t *shown;                   /* [layout.n_tile] owns; the heads that have tiles */
+    bool *is_sink;                   /* [n_key] owns; NULL: sinks are unknown */
     size_t n_key, n_head;
-    bool has_names;
+    double most_effect;
+    bool has_names, has_kinds;
     double letters; /* font size of names */
     double down;    /* from the top of a line of words to its tiles */
 };
 
 /* --- Groups -------------------------------------------------------------------------------- */
 
-/* Finds the strongest key of each head. */
-static void find_aims(struct under_figure *figure)
+/* Finds the sinks among the keys, if they are tokens of the text whose sinks are known. */
+static enum attn_status find_sinks(struct attn_figure_pen *pen, struct under_figure *figure,
+                                   struct attn_error *err)
+{
+    const struct attn_writer *run = pen->content->grid->run;
+
+    if (!attn_flow_has_query(pen, &figure->flow) || !run->labels.parks)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(figure->is_sink, figure->n_key, err));
+    for (size_t k = 0; k < figure->n_key; k++)
+        figure->is_sink[k] = run->labels.parks[attn_grid_position(&figure->flow.keys, k)];
+    return ATTN_OK;
+}
+
+/* Finds the kind of head H: of a short text the class of its largest share. */
+static const struct attn_head_kind *kind_of(const struct attn_figure_pen *pen,
+                                            const struct under_figure *figure, size_t h)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    struct attn_head_mixes *const *mixes = grid->run ? grid->run->options.mixes : NULL;
+    struct attn_head_type type;
+    struct attn_head_mix mix;
+
+    if (!figure->is_sink || !mixes || !mixes[0] || pen->options->colormap)
+        return NULL;
+    attn_head_mixes_find(mixes[0], &grid->heads[h].at, &mix);
+    type = attn_head_type_of(&mix, 0);
+    return type.kind      ? type.kind
+           : type.largest ? type.largest
+                          : attn_head_kind_at(ATTN_HEAD_KIND_MIXED);
+}
+
+/* Finds where each head looks, and its kind. */
+static enum attn_status find_heads(struct attn_figure_pen *pen, struct under_figure *figure,
+                                   struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = figure->flow.matrix;
+    float *row;
+
+    ATTN_TRY(ATTN_ALLOC(row, figure->n_key, err));
+    for (size_t h = 0; h < figure->n_head; h++) {
+        struct under_head *head = &figure->heads[h];
+
+        for (size_t k = 0; k < figure->n_key; k++)
+            if (!matrix->cells || attn_level_cell(matrix, h, k, &row[k]) != ATTN_CELL_VALUE)
+                row[k] = 0;
+        head->aim = attn_under_aim_of(row, matrix->cells ? figure->is_sink : NULL, figure->n_key,
+                                      figure->n_head > ATTN_UNDER_FEW);
+        head->kind = kind_of(pen, figure, h);
+        head->effect = head->kind ? attn_first_head_effect(pen->options->effects,
+                                                           &pen->content->grid->heads[h].at)
+                                  : (double)NAN;
+        figure->most_effect = fmax(figure->most_effect, head->effect);
+        figure->has_kinds |= head->kind != NULL;
+    }
+    attn_free(row);
+    return ATTN_OK;
+}
+
+/* Makes a tile of each head but those that park, and lists the kinds of these in the legend. */
+static void make_tiles(struct attn_figure_pen *pen, struct under_figure *figure)
+{
+    static const char *const names[2][2] = {
+        {"kind; stronger: more weight beside sinks",
+         "largest share; stronger: more weight beside sinks"},
+        {"kind; stronger: larger KL without the head",
+         "largest share; stronger: larger KL without the head"}};
+    struct attn_under_layout *layout = &figure->layout;
 
     for (size_t h = 0; h < figure->n_head; h++) {
-        size_t *aim = &figure->layout.tiles[h].group;
-        float value = 0;
+        const struct under_head *head = &figure->heads[h];
 
-        *aim = figure->n_key;
-        for (size_t k = 0; matrix->cells && k < figure->n_key; k++)
-            if (attn_level_cell(matrix, h, k, &value) == ATTN_CELL_VALUE &&
-                value > figure->weights[h]) {
-                figure->weights[h] = value;
-                *aim = k;
-            }
-        if (figure->weights[h] < (float)LEAST_AIM)
-            *aim = figure->n_key;
-        figure->layout.groups[*aim].n++;
+        if (head->aim.place == ATTN_UNDER_PARKS)
+            continue;
+        layout->tiles[layout->n_tile].group =
+            head->aim.place == ATTN_UNDER_WORD ? head->aim.key : figure->n_key;
+        layout->groups[layout->tiles[layout->n_tile].group].n++;
+        figure->shown[layout->n_tile++] = h;
+        if (head->kind)
+            pen->kinds |= UINT32_C(1) << (head->kind - attn_head_kind_at(0));
     }
+    pen->strength = names[figure->most_effect > 0][figure->n_key < ATTN_HEAD_TYPE_TOKENS];
 }
 
 /* Returns the text of key K without the blanks around it. */
@@ -70,62 +147,45 @@ static const char *word_of(struct attn_figure_pen *pen, const struct under_figur
     return text;
 }
 
-/* Sets *LAYER to the text of the layer of head H, "23" of "23.0", and returns its bytes. */
-static size_t layer_of(struct attn_figure_pen *pen, const struct attn_grid_axis *names, size_t h,
-                       const char **layer)
-{
-    size_t n;
-    const char *dot;
-
-    *layer = attn_figure_label(pen, names, h, &n);
-    dot = memchr(*layer, '.', n);
-    return dot ? (size_t)(dot - *layer) : 0;
-}
-
 /* Returns how many heads of the layer of head H stand under its word. */
-static size_t count_like(struct attn_figure_pen *pen, const struct under_figure *figure,
-                         const struct attn_grid_axis *names, size_t h)
+static size_t count_like(const struct attn_figure_pen *pen, const struct under_figure *figure,
+                         size_t h)
 {
-    const char *layer, *other;
-    const size_t n = layer_of(pen, names, h, &layer);
-    char own[COUNT_SIZE];
-    size_t n_like = 0;
+    const struct attn_level_matrix *of = pen->content->grid->heads;
+    const struct under_head *heads = figure->heads;
+    size_t n = 0;
 
-    if (n == 0 || n >= sizeof own)
-        return 0;
-    memcpy(own, layer, n); /* the next label may take its place */
     for (size_t i = 0; i < figure->n_head; i++)
-        n_like += figure->layout.tiles[i].group == figure->layout.tiles[h].group &&
-                  layer_of(pen, names, i, &other) == n && memcmp(other, own, n) == 0;
-    return n_like;
+        n += heads[i].aim.place == ATTN_UNDER_WORD && heads[i].aim.key == heads[h].aim.key &&
+             of[i].at.layer == of[h].at.layer;
+    return n;
 }
 
-/* Says which layer has most heads under one word other than the first and the query: "5 heads of
- * layer 23 look at 'Mary'". */
+/* Says which layer has most heads under one word other than the first, a sink and the query: "5
+ * heads of layer 23 look at 'Mary'". */
 static void find_finding(struct attn_figure_pen *pen, const struct under_figure *figure)
 {
-    const struct attn_grid_axis names = attn_figure_rows(pen, figure->flow.matrix);
     size_t most = 1, chosen = 0, n, n_word;
-    const char *layer, *word;
+    const char *word;
 
     pen->finding.size = 0;
     for (size_t h = 0; h < figure->n_head && attn_flow_has_query(pen, &figure->flow); h++) {
-        const size_t k = figure->layout.tiles[h].group;
+        const struct attn_under_aim *aim = &figure->heads[h].aim;
 
-        if (k == 0 || k >= figure->n_key ||
-            attn_grid_position(&figure->flow.keys, k) == pen->content->grid->run->queries[0])
+        if (aim->place != ATTN_UNDER_WORD || aim->key == 0 ||
+            (figure->is_sink && figure->is_sink[aim->key]) ||
+            attn_grid_position(&figure->flow.keys, aim->key) == pen->content->grid->run->queries[0])
             continue;
-        n = count_like(pen, figure, &names, h);
+        n = count_like(pen, figure, h);
         chosen = n > most ? h : chosen;
         most = n > most ? n : most;
     }
     if (most < 2)
         return;
-    n = layer_of(pen, &names, chosen, &layer);
-    attn_buffer_append_format(&pen->finding, "%zu heads of layer %.*s look at '", most, (int)n,
-                              layer);
-    word = word_of(pen, figure, figure->layout.tiles[chosen].group, &n_word);
-    attn_buffer_append_format(&pen->finding, "%.*s'", (int)n_word, word);
+    attn_buffer_append_format(&pen->finding, "%zu heads of layer ", most);
+    attn_grid_append_layer(&pen->finding, &pen->content->grid->heads[chosen].at);
+    word = word_of(pen, figure, figure->heads[chosen].aim.key, &n_word);
+    attn_buffer_append_format(&pen->finding, " look at '%.*s'", (int)n_word, word);
 }
 
 /* Writes "14 heads" of group G to TEXT, and returns its bytes. */
@@ -138,6 +198,31 @@ static size_t write_count(const struct under_figure *figure, size_t g, char text
                                                 : " look everywhere");
 
     return (size_t)size;
+}
+
+/* Appends "161 heads park (When 107, the 54)" to OUT; nothing if none does. */
+static void append_parks(struct attn_figure_pen *pen, const struct under_figure *figure,
+                         struct attn_buffer *out)
+{
+    const size_t n = figure->n_head - figure->layout.n_tile;
+    bool has_some = false;
+
+    if (n > 0)
+        attn_buffer_append_format(out, n == 1 ? "%zu head parks" : "%zu heads park", n);
+    for (size_t k = 0; k < figure->n_key && pen->options->hides == ATTN_HIDDEN_NONE; k++) {
+        size_t n_own = 0, n_word;
+        const char *word = word_of(pen, figure, k, &n_word);
+
+        for (size_t h = 0; h < figure->n_head; h++)
+            n_own +=
+                figure->heads[h].aim.place == ATTN_UNDER_PARKS && figure->heads[h].aim.sink == k;
+        if (n_own == 0)
+            continue;
+        attn_buffer_append_format(out, "%s%.*s %zu", has_some ? ", " : " (", (int)n_word, word,
+                                  n_own);
+        has_some = true;
+    }
+    attn_buffer_append_string(out, has_some ? ")" : "");
 }
 
 /* --- Sizes --------------------------------------------------------------------------------- */
@@ -153,7 +238,8 @@ static void size_tiles(struct attn_figure_pen *pen, struct under_figure *figure)
     layout->tile_width = layout->tile_height = least;
     if (figure->has_names) {
         layout->tile_width =
-            fmax(least, attn_figure_label_width(pen, &names, figure->letters) + NAME_ROOM);
+            fmax(least, attn_figure_label_width(pen, &names, figure->letters) + NAME_ROOM +
+                            (figure->has_kinds ? LETTER * figure->letters : 0));
         layout->tile_height = fmax(least, HIGH * figure->letters);
         pen->label = fmin(pen->label, figure->letters);
     }
@@ -181,27 +267,45 @@ static void size_texts(struct attn_figure_pen *pen, struct under_figure *figure)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Draws the tile of head H, with the first row of tiles at Y. */
-static void add_tile(struct attn_figure_pen *pen, const struct under_figure *figure, size_t h,
+/* Returns the color of the tile of HEAD. */
+static struct attn_rgb color_of(const struct attn_figure_pen *pen,
+                                const struct under_figure *figure, const struct under_head *head)
+{
+    const struct attn_color_range range = attn_level_range(figure->flow.matrix, &pen->scale);
+    const double share = head->effect > 0 ? head->effect / figure->most_effect : 0;
+    const double place = figure->most_effect > 0
+                             ? FAINTEST + (1 - FAINTEST) * sqrt(share)
+                             : attn_color_place(&pen->scale, range, head->aim.beside);
+
+    return head->kind ? attn_hue_color(head->kind->hue, place, pen->options->theme)
+                      : attn_colormap_color(pen->map, pen->options->theme,
+                                            attn_color_level(&pen->scale, range, head->aim.beside));
+}
+
+/* Draws tile I, with the first row of tiles at Y. */
+static void add_tile(struct attn_figure_pen *pen, const struct under_figure *figure, size_t i,
                      const struct attn_grid_axis *names, double y)
 {
     const struct attn_under_layout *layout = &figure->layout;
-    const struct attn_under_tile *tile = &layout->tiles[h];
-    const struct attn_color_range range = attn_level_range(figure->flow.matrix, &pen->scale);
-    const int level = attn_color_level(&pen->scale, range, (double)figure->weights[h]);
+    const struct attn_under_tile *tile = &layout->tiles[i];
+    const struct under_head *head = &figure->heads[figure->shown[i]];
+    const struct attn_rgb color = color_of(pen, figure, head);
     const struct attn_shape_box box = {tile->x, y + tile->y, layout->tile_width - TILE_GAP,
-                                       layout->tile_height - TILE_GAP,
-                                       attn_figure_color(pen, level)};
-    const struct attn_shape_text text = {.x = box.x + box.width / 2,
-                                         .y = box.y + box.height / 2 + 0.35 * figure->letters,
-                                         .size = figure->letters,
-                                         .color =
-                                             attn_figure_takes_black(pen, level) ? 0 : 0xffffff,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
+                                       layout->tile_height - TILE_GAP, attn_rgb_number(color)};
+    struct attn_shape_text text = {.x = box.x + box.width / 2,
+                                   .y = box.y + box.height / 2 + 0.35 * figure->letters,
+                                   .size = figure->letters,
+                                   .color = attn_rgb_takes_black(color) ? 0 : 0xffffff,
+                                   .anchor = ATTN_ANCHOR_MIDDLE};
 
     attn_shapes_add_box(pen->shapes, box);
-    if (figure->has_names)
-        attn_figure_add_label(pen, &text, names, h);
+    if (figure->has_names) {
+        text.x -= head->kind ? LETTER * figure->letters / 2 : 0;
+        attn_figure_add_label(pen, &text, names, figure->shown[i]);
+        text.x = box.x + box.width - (NAME_ROOM + figure->letters) / 2;
+    }
+    if (head->kind)
+        attn_shapes_add_text(pen->shapes, &text, &head->kind->letter, 1);
 }
 
 /* Draws the word of group G at X with the top of its line at Y, and frames that of the query. */
@@ -259,21 +363,41 @@ static void add_groups(struct attn_figure_pen *pen, const struct under_figure *f
             add_count(pen, figure, k, y - layout->line);
     }
     add_count(pen, figure, figure->n_key, y + layout->groups[figure->n_key].y - layout->line);
-    for (size_t h = 0; h < figure->n_head; h++)
-        add_tile(pen, figure, h, &names, y);
+    for (size_t i = 0; i < layout->n_tile; i++)
+        add_tile(pen, figure, i, &names, y);
+}
+
+/* Draws the number of heads that park below all tiles, if any does. */
+static void add_parks(struct attn_figure_pen *pen, const struct under_figure *figure, double y)
+{
+    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD,
+                                         .y = y + figure->layout.bottom + GAP + pen->letters.tick,
+                                         .size = pen->letters.tick,
+                                         .color = pen->faint};
+    struct attn_buffer parks = {0}; /* its own buffer, as labels may use pen->scratch */
+
+    append_parks(pen, figure, &parks);
+    if (parks.size > 0)
+        attn_shapes_add_text(pen->shapes, &text, parks.data, parks.size);
+    pen->scratch.has_failed |= parks.has_failed;
+    attn_buffer_release(&parks);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *figure,
                              struct attn_error *err)
 {
     struct attn_under_layout *layout = &figure->layout;
+    double parks;
 
     figure->n_key = layout->n_word = figure->flow.keys.n;
-    figure->n_head = layout->n_tile = figure->flow.matrix->n_row;
+    figure->n_head = figure->flow.matrix->n_row;
     ATTN_TRY(ATTN_ALLOC(layout->groups, figure->n_key + 1, err));
     ATTN_TRY(ATTN_ALLOC(layout->tiles, figure->n_head, err));
-    ATTN_TRY(ATTN_ALLOC(figure->weights, figure->n_head, err));
-    find_aims(figure);
+    ATTN_TRY(ATTN_ALLOC(figure->heads, figure->n_head, err));
+    ATTN_TRY(ATTN_ALLOC(figure->shown, figure->n_head, err));
+    ATTN_TRY(find_sinks(pen, figure, err));
+    ATTN_TRY(find_heads(pen, figure, err));
+    make_tiles(pen, figure);
     find_finding(pen, figure);
     size_tiles(pen, figure);
     size_texts(pen, figure);
@@ -289,9 +413,12 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
     attn_under_lay_out(layout);
     figure->down = layout->is_line ? HIGH * pen->letters.word + layout->line : 0;
     pen->has_text = !layout->is_line;
-    attn_figure_set_frame(pen, layout->end, 4, figure->down + layout->bottom, true);
-    if (!pen->is_measuring)
-        add_groups(pen, figure, pen->layout.top + figure->down);
+    parks = layout->n_tile < figure->n_head ? GAP + layout->line : 0;
+    attn_figure_set_frame(pen, layout->end, 4, figure->down + layout->bottom + parks, true);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    add_groups(pen, figure, pen->layout.top + figure->down);
+    add_parks(pen, figure, pen->layout.top + figure->down);
     return ATTN_OK;
 }
 
@@ -309,10 +436,16 @@ enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn
         return attn_error_hint(err, "`sites pattern` has them");
     }
     ATTN_TRY(attn_flow_open(pen, 0, SIZE_MAX, &figure.flow, err));
-    attn_buffer_append_string(&pen->subtitle, "heads under their strongest keys; ");
+    attn_buffer_append_string(&pen->subtitle,
+                              figure.flow.matrix->n_row > ATTN_UNDER_FEW && grid->run &&
+                                      grid->run->labels.parks
+                                  ? "heads under their strongest keys beside sinks; "
+                                  : "heads under their strongest keys; ");
     status = draw(pen, &figure, err);
     attn_free(figure.layout.groups);
     attn_free(figure.layout.tiles);
-    attn_free(figure.weights);
+    attn_free(figure.heads);
+    attn_free(figure.shown);
+    attn_free(figure.is_sink);
     return status;
 }

@@ -79,6 +79,7 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
     w->of_heads.at = first->at;
     w->grid = attn_grid_of_run(&w->base, w->tokens, &w->of_heads, 1);
     w->grid.rows = &axis->axis;
+    w->grid.heads = w->levels->items;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 

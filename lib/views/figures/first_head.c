@@ -13,8 +13,7 @@ double attn_first_head_rank(double look, double effect)
     return isnan(effect) ? look : (look >= least) + effect / (1 + effect);
 }
 
-/* Returns how the next token changes without the head AT; NaN if it is unknown. */
-static double find_effect(const struct attn_table *effects, const struct attn_location *at)
+double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at)
 {
     for (size_t i = 0; effects && i < attn_table_n_row(effects); i++) {
         const struct attn_cell layer =
@@ -33,5 +32,5 @@ double attn_first_head_rank_of(const struct attn_picture_options *picture,
                                double *look, size_t *key)
 {
     *look = attn_head_mixes_look(mixes, at, key);
-    return attn_first_head_rank(*look, find_effect(picture->effects, at));
+    return attn_first_head_rank(*look, attn_first_head_effect(picture->effects, at));
 }

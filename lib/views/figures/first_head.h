@@ -11,8 +11,12 @@
  * without effects the one that looks hardest. */
 double attn_first_head_rank(double look, double effect);
 
-/* The same for the head AT of a run with MIXES, with the effects of PICTURE. Stores its weight and
- * its key in *look and *key. */
+/* Returns how the next token changes without the head AT, KL in nats, by a table of EFFECTS (as of
+ * struct attn_picture_options); NaN if it is unknown. */
+double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at);
+
+/* Returns the rank of the head AT of a run with MIXES, with the effects of PICTURE. Stores its
+ * weight and its key in *look and *key. */
 double attn_first_head_rank_of(const struct attn_picture_options *picture,
                                const struct attn_head_mixes *mixes, const struct attn_location *at,
                                double *look, size_t *key);

@@ -277,10 +277,9 @@ size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
         end--;
     memmove(end, exponent, strlen(exponent) + 1);
     for (const char *at = number; *at; at++) {
-        const bool is_first = n == 0 || (n == 1 && text[0] == '-');
         const bool is_in_exponent = n > 1 && text[n - 1] == '-' && text[n - 2] == 'e';
 
-        if (*at != '0' || !(is_in_exponent || (is_first && at[1] == '.')))
+        if (*at != '0' || !is_in_exponent)
             text[n++] = *at;
     }
     text[n] = '\0';

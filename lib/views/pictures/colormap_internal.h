@@ -71,11 +71,11 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 enum { ATTN_MOST_TICKS = 16 };
 
 /* Sets `ticks` to the ticks of a legend, ascending, and returns their number. For sqrt:unit they
- * are 0, .01, .04, .1, .25, .5, 1. */
+ * are 0, 0.01, 0.04, 0.1, 0.25, 0.5, 1. */
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS]);
 
-/* The size of a tick's text in a legend, such as "0", ".25", "1e-4", "-3.5". */
+/* The size of a tick's text in a legend, such as "0", "0.25", "1e-4", "-3.5". */
 enum { ATTN_TICK_TEXT_SIZE = 24 };
 size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE]);
 

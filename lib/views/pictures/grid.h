@@ -98,6 +98,7 @@ struct attn_grid {
     /* For a table; for a figure of heads of a run, `rows` are the heads, and for folded keys of a
      * run, `columns` are the keys. */
     const struct attn_grid_axis *rows, *columns;
+    const struct attn_level_matrix *heads; /* [rows] for a figure of heads: the heads; or NULL */
     /* [n] columns that are drawn side by side, each with its own scale; or NULL */
     const struct attn_grid_part *parts;
     const bool *marks; /* [rows] with parts: true if the row has a frame; or NULL */

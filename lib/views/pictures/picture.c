@@ -224,7 +224,8 @@ static struct attn_view_options find_view(const struct attn_picture_options *pic
     return (struct attn_view_options){.merges_words = picture->merges_words,
                                       .renormalizes = picture->renormalizes,
                                       .hides = picture->hides,
-                                      .is_of_figure = picture->figure != ATTN_FIGURE_DEFAULT};
+                                      .is_of_figure = picture->figure != ATTN_FIGURE_DEFAULT,
+                                      .shows_sinks = picture->figure == ATTN_FIGURE_UNDER};
 }
 
 static const struct attn_picture_options usual = {.size = sizeof(struct attn_picture_options)};

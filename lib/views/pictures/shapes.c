@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MAX_CELLS = 250000,  /* a cluster with more cells is drawn as an image */
+    MAX_CELLS = 100000,  /* a cluster with more cells is drawn as an image */
     LONGEST_SIDE = 128,  /* as is one that has a matrix with a longer side */
     IMAGE_PIXELS = 1024, /* minimum length of the longer side of an image */
 };
