@@ -1380,6 +1380,38 @@ static void type_second(const char *text, const char *word)
 /* Another tab has a second sentence, which differs in the word that the head looks at, so that
  * the next word changes most. Its arcs are below the line, and the next words of both are one list.
  * Others can be pressed or typed; the address keeps them. */
+/* The circuit is that of the command line; a press on a head shows its arcs. */
+START_TEST(a_pair_has_its_circuit)
+{
+    static const char command[] = "attn-cli circuit -m fable --clean 'The keys to the cabinet' "
+                                  "--corrupted 'The key to the cabinet' --target ids:1048 --foil "
+                                  "ids:1041 --size 20 --verify 20";
+
+    enter();
+    open_stage("h=1.1&stage=1&life=pair,The%20key%20to%20the%20cabinet");
+    attn_browser_wait(browser, "attnLive.isDone() && document.querySelector('#pair-circuit')");
+    attn_browser_click_on(browser, "#pair-circuit");
+    attn_browser_wait(browser, "document.querySelector('#live-circuit .x-table tbody tr')");
+    assert_text("document.querySelector('#dialog code').textContent", command);
+    assert_text("attnLive.ask(['circuit', '-m', 'fable', '--clean', 'The keys to the cabinet', "
+                "'--corrupted', 'The key to the cabinet', '--target=ids:1048', '--foil=ids:1041', "
+                "'--size=20', '--verify=20', '--json=-']).then(r => JSON.parse(r.out).rows.map(r "
+                "=> r.from + r.to).join() === [...document.querySelectorAll('#live-circuit tbody "
+                "tr')].map(tr => tr.cells[0].textContent + tr.cells[1].textContent).join())",
+                "true");
+    assert_all_named();
+    free(attn_browser_text(
+        browser, "globalThis.place = document.querySelector('#live-circuit [data-i^=h]').dataset.i"
+                 ".slice(1).split('.'), document.querySelector('#live-circuit .x-near > text')"
+                 ".dispatchEvent(new MouseEvent('click')), ''"));
+    assert_text(ID("dialog") ".open", "false");
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head ' + place[0] + '.' + "
+                                                "place[1]");
+    assert_text("location.hash.includes('life=')", "false");
+    leave();
+}
+END_TEST
+
 START_TEST(two_sentences_are_back_to_back)
 {
     enter();
@@ -3186,6 +3218,7 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
            fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
            everything_has_a_name, ribbons_add_up_to_the_answer, two_sentences_are_back_to_back,
-           a_head_is_tried_in_sentences_of_the_same_form, hidden_tabs_ask_for_nothing,
-           a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
-           a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)
+           a_pair_has_its_circuit, a_head_is_tried_in_sentences_of_the_same_form,
+           hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,
+           ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
+           other_models_have_a_life, is_seen)

@@ -6,7 +6,7 @@
 (() => {
 const { atlas: data, table, colormaps, nothing } = attnPage.given, place = document.getElementById('atlas');
 if (!data || !place) return;
-const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, barPartsOf, barOf } = attnPage;
+const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, barPartsOf, barOf, nameOfToken } = attnPage;
 const ramps = rampsOf(colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const LETTER = 7; // px width of a letter of a name
@@ -241,8 +241,8 @@ function cardOf(row) {
     ...(change === null ? [] : [el('p', {}, el('b', {}, 'Without it '), `${wordsOf('change')}: ${change < 0 ? '' : '+'}${short(change)}`,
       error === null ? '' : ` (standard error ${short(error)})`)]),
     ...(head.written.length === 0 ? [] : [el('h4', {}, 'Tokens that it writes for its strongest keys'),
-      el('dl', { class: 'a-written' }, ...head.written.flatMap(([key, tokens]) => [el('dt', {}, el('bdi', {}, key.trim() || "' '")),
-        el('dd', {}, ...tokens.flatMap((token, i) => [i > 0 ? ' ' : '', el('bdi', { class: 'a-token' }, token.trim() || "' '")]))]))]),
+      el('dl', { class: 'a-written' }, ...head.written.flatMap(([key, tokens]) => [el('dt', {}, el('bdi', {}, nameOfToken(key))),
+        el('dd', {}, ...tokens.flatMap((token, i) => [i > 0 ? ' ' : '', el('bdi', { class: 'a-token' }, nameOfToken(token))]))]))]),
     ...(head.n === 0 ? [el('p', {}, 'No text has a row with another key than parks and the query itself.')] : parts),
     el('details', {}, el('summary', {}, 'All numbers'), el('dl', { class: 'a-numbers' }, ...measures.flatMap(name =>
       [el('dt', {}, name), el('dd', {}, short(valueOf(row, name) === null ? null : Number(valueOf(row, name))))]))));

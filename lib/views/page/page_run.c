@@ -391,7 +391,7 @@ static void push_top(struct attn_json_writer *json, const struct attn_candidate 
     if (!top->token)
         attn_buffer_append_format(&label, "id %d", (int)top->id);
     else if (top->token_size == 1 && top->token[0] == ' ')
-        attn_buffer_append_string(&label, "' '");
+        attn_buffer_append_string(&label, "blank");
     else
         attn_escape_append(&label, top->token, top->token_size);
     attn_json_line(json);

@@ -16,7 +16,7 @@ const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, PAPER = 700; // pixels across a printed page
 
-const { el, clamp, prefersDark, isDark, hex, swatch, written, rampBox, opaque, save, csvField, atOf, tint } = attnPage;
+const { el, clamp, prefersDark, isDark, hex, swatch, written, rampBox, opaque, save, csvField, atOf, tint, nameOfToken } = attnPage;
 const shown = new WeakMap(); // the view of each container
 let nView = 0;
 
@@ -30,7 +30,7 @@ const lineName = ({ title, positions, texts, n_main: nMain }, i) => [positions |
   (texts?.[i] ?? '').replace(/^ +/, '')].filter(text => text !== '').join(' ');
 
 // Returns the label of line I of a map.
-const lineLabel = ({ positions, texts }, i) => ({ position: positions?.[i] ?? '', text: texts?.[i].replace(/^ +| +$/g, '') || (texts?.[i] ? `'${texts[i]}'` : '') });
+const lineLabel = ({ positions, texts }, i) => ({ position: positions?.[i] ?? '', text: nameOfToken(texts?.[i] ?? '') });
 
 // Returns a number with DIGITS decimals, or by its magnitude if these are too few; without DIGITS as it is.
 function plain(x, digits) {
@@ -152,7 +152,7 @@ class View {
   // Returns the name of a cell: "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
   cellName(r, c) {
     const { rows, columns, is_pairs, kind } = this.data.map, text = columns.texts?.[c], position = this.valueOf(this.rowAt(r, c), 'position');
-    if (kind === 'tokens') return (position === null ? '' : 'position ' + position + ' ') + (text === ' ' ? "' '" : text.replace(/^ /, ''));
+    if (kind === 'tokens') return (position === null ? '' : 'position ' + position + ' ') + nameOfToken(text);
     return [rows && lineName(rows, r), lineName(columns, c)].filter(Boolean).join(is_pairs ? ' and ' : ', ');
   }
 
@@ -465,7 +465,7 @@ class View {
       isText: map.cell !== null, text: (r, c) => {
         const row = this.rowAt(r, c), number = this.numberAt(r, c);
         if (row < 0 || map.cell === null && number !== number) return null;
-        return map.cell === null ? written(form, number) : (this.value(row, map.cell)?.trim() ?? null) || "' '";
+        return map.cell === null ? written(form, number) : nameOfToken(this.value(row, map.cell) ?? ' ');
       },
       isFaded: find.trim() ? (r, c) => !this.rowsAt(r, c).some(row => this.isFound(row)) : null };
   }

@@ -30,7 +30,7 @@ const MEASURES = [['first', 'first token', ''], ['previous', 'previous token', '
 // a weight w is known to about sqrt(w) / 254; it has as many digits as that is worth.
 const NUMBERS = { cell: { factor: 100, digits: [0], zero: '.' }, share: { factor: 100, digits: [0], unit: ' %' },
   probability: { factor: 100, digits: [2, 1], below: [1], unit: ' %' }, component: { digits: [4] }, measure: { digits: [2] },
-  tick: { figures: 2, is_bare: true } };
+  tick: { figures: 2 } };
 const WEIGHTS = [, { digits: [4, 3, 2], below: [1.6129e-4, 1.6129e-2] }, { digits: [4] }].map(rule => ({ ...rule, none: 'masked', infinite: 'not finite' }));
 
 // Returns the rows of a table as objects, without what is missing.
@@ -109,12 +109,12 @@ function swatch([ground, color]) {
 // --- Numbers ---
 
 // Writes a number by a rule of the library (struct attn_page_rule).
-function written({ factor = 1, figures, least = 0, digits, below = [], zero, unit = '', none = '\u2013', infinite = none, is_bare }, x) {
+function written({ factor = 1, figures, least = 0, digits, below = [], zero, unit = '', none = '\u2013', infinite = none }, x) {
   if (!Number.isFinite(x)) return x === Infinity ? infinite : none;
   const size = Math.abs(x * factor), text = !figures ? size.toFixed(digits[below.filter(end => size >= end).length])
     : size > 0 && size < least ? size.toExponential(figures - 1) : String(Number(size.toPrecision(figures)));
   if (Number(text) === 0) return zero ?? text + unit;
-  return (x < 0 ? '\u2212' : '') + (is_bare ? text.replace(/^0\./, '.') : text) + unit;
+  return (x < 0 ? '\u2212' : '') + text + unit;
 }
 
 // Returns N if every Nth label is written, for cells of PX and labels that need ROOM pixels.
@@ -136,6 +136,9 @@ function rampBox(kind, colors, ticks) {
 const opaque = ramp => Uint8ClampedArray.from({ length: 1024 }, (_, i) => i % 4 === 3 ? 255 : ramp[3 * (i >> 2) + i % 4]);
 
 // --- Heads and tokens ---
+
+// Returns the text of a token without the blanks around it; "blank" or "3 blanks" if it is nothing else, '' if empty.
+const nameOfToken = text => text.trim() || (text.length > 1 ? text.length + ' blanks' : text && 'blank');
 
 // Returns the name of a head: "2.5", of a translator "cross:2.5".
 const atOf = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head;
@@ -174,6 +177,6 @@ const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') 
 const given = JSON.parse(document.getElementById('document').textContent); // the document of the page
 document.getElementById('document').remove();
 
-return { given, runOf, tableOf, NUMBERS, shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+return { given, runOf, tableOf, NUMBERS, nameOfToken, shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
   atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

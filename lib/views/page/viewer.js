@@ -72,10 +72,7 @@ const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 
 // These return the text of a position: for readers; without blanks around it. '' if there are no tokens.
 const labelAt = (position, isSource) => (isSource ? run.source_labels : run.labels)?.[position] ?? tokensOf(isSource)?.[position] ?? '';
-const nameAt = (position, isSource) => {
-  const text = labelAt(position, isSource);
-  return text.trim() || (text ? "' '" : over?.nameOf(position) ?? '');
-};
+const nameAt = (position, isSource) => attnPage.nameOfToken(labelAt(position, isSource)) || (over?.nameOf(position) ?? '');
 
 // --- Weights ---
 
