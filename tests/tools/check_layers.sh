@@ -126,7 +126,7 @@ check_texts() {
     local line
     while read -r line; do
         [[ $line == lib/checkpoints/catalog/hub.c:* || $line == lib/checkpoints/catalog/catalog.c:*--include* ||
-            $line == lib/views/figures/figure.c:*option-\>name* || $line == lib/views/page/page_writer.c:*'--svg FILE'* ]] ||
+            $line == lib/views/figures/figure.c:*option-\>name* || $line == lib/views/page/page_frame.c:*'--svg FILE'* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | grep -v '^lib/examples/' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }

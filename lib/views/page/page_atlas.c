@@ -7,9 +7,9 @@
  * written, texts, is_cross}, or null. kind: index; null without one. pattern: a letter for each
  * cell, "A" to "_" for 0 to 1 by its square root, " " for masked; is_cross: keys are of the source
  *         written          [[key, [token, ...]], ...]
- *         texts            the strongest, those of the middle, and drawn ones, [{text, value,
- * query, key, weights}]; weights: [key, thousandths, ...] texts                [{id, tokens,
- * source}]
+ *         texts            of each part (strongest, middle, drawn) [{text, value, query, key,
+ * weights}]; weights: [key, thousandths, ...]
+ *     texts                [{id, tokens, source}]
  */
 #include "page/page_internal.h"
 

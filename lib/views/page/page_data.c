@@ -62,6 +62,29 @@ void attn_page_data_free(struct attn_page_data *data)
     attn_free(data);
 }
 
+/* --- Embedding ------------------------------------------------------------------------------- */
+
+void attn_page_embed(struct attn_buffer *out, struct attn_buffer *json)
+{
+    size_t begin = 0;
+
+    for (size_t i = 0; i < json->size; i++) {
+        const char *at = json->data + i;
+        const bool is_mark = *at == '<' || *at == '>' || *at == '&';
+        const bool is_line = json->size - i > 2 && (memcmp(at, "\xe2\x80\xa8", 3) == 0 ||
+                                                    memcmp(at, "\xe2\x80\xa9", 3) == 0);
+
+        if (!is_mark && !is_line)
+            continue;
+        attn_buffer_append(out, json->data + begin, i - begin);
+        attn_buffer_append_format(out, "\\u%04x", is_mark ? *at : 0x2028 + (at[2] & 1));
+        begin = i + (is_mark ? 1 : 3);
+    }
+    attn_buffer_append(out, json->data + begin, json->size - begin);
+    out->has_failed |= json->has_failed;
+    json->size = 0;
+}
+
 /* --- Taking ---------------------------------------------------------------------------------- */
 
 /* Begins a piece after the bytes of `texts` from TEXT on. */

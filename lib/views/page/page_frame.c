@@ -23,7 +23,8 @@ struct file {
 
 /* What a page may have. */
 /* clang-format off */
-enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64, ALL = 127 };
+enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64 };
+enum { ALL = RUN | TABLE | EXAMPLES | ATLAS | VECTORS | PICTURE | LIVE };
 
 /* X(FILE, TAG, ANY, WITHOUT): the styles and the scripts, in their order, of a page that has any of
  * ANY and none of WITHOUT. */
@@ -39,8 +40,10 @@ enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, 
     X(life_js, "script", LIVE, 0) X(pair_js, "script", LIVE, 0) X(like_js, "script", LIVE, 0)      \
     X(guess_js, "script", LIVE, 0) X(story_js, "script", LIVE, 0) X(why_js, "script", LIVE, 0)     \
     X(live_js, "script", LIVE, 0)
-#define DECLARE(name, tag, any, without) extern const char attn_page_##name[], attn_page_##name##_end[];
-#define ROW(name, tag, any, without) {tag, {attn_page_##name, attn_page_##name##_end}, any, without},
+#define DECLARE(name, tag, any, without)                                                           \
+    extern const char attn_page_##name[], attn_page_##name##_end[];
+#define ROW(name, tag, any, without)                                                               \
+    {tag, {attn_page_##name, attn_page_##name##_end}, any, without},
 #define FILE(name) ((struct file){attn_page_##name, attn_page_##name##_end})
 PARTS(DECLARE) DECLARE(html,,,) DECLARE(worker_js,,,) DECLARE(wasi_js,,,) DECLARE(figure_css,,,)
 DECLARE(policy,,,) DECLARE(live_policy,,,) DECLARE(more_policy,,,) DECLARE(figure_policy,,,)

@@ -364,10 +364,6 @@ struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const
  * ASKED, which may be NULL. */
 void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked);
 
-/* Returns how many bytes of TEXT [size] to show in at most MOST bytes. It cuts between characters,
- * preferably between words. */
-size_t attn_page_fit_text(const char *text, size_t size, size_t most);
-
 static inline void attn_page_write_text(struct attn_sink *sink, const char *text)
 {
     attn_sink_write(sink, text, strlen(text));

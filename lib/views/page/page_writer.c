@@ -63,6 +63,23 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
     return attn_error_hint(err, "choose some with `heads` or `queries`");
 }
 
+/* Returns how many bytes of TEXT [size] to show in at most MOST bytes. It cuts between characters,
+ * preferably between words. */
+static size_t fit_text(const char *text, size_t size, size_t most)
+{
+    enum { LONGEST_WORD = 24 }; /* a longer word is cut; shorter ones are dropped as a whole */
+    size_t n = most;
+
+    if (size <= most)
+        return size;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    for (size_t i = n; i > 0 && i + LONGEST_WORD > n; i--)
+        if (text[i] == ' ' && text[i - 1] != ' ')
+            return i;
+    return n;
+}
+
 /* Sets the text and the title: the one that is given, the beginning of the text, or without a text
  * what is shown, "fable: pattern". */
 static void make_title(struct attn_page *w)
@@ -74,7 +91,7 @@ static void make_title(struct attn_page *w)
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else if (!w->base.labels.axes && w->text.size > 0) {
-        n = attn_page_fit_text(w->text.data, w->text.size, MOST_TITLE);
+        n = fit_text(w->text.data, w->text.size, MOST_TITLE);
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
