@@ -122,11 +122,18 @@ const everyNth = (px, room) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].
 
 // --- Legends ---
 
-// Returns a legend with the ramp COLORS [n * 4], in rows of 256, and TICKS, [place, text].
+// Returns a legend with the ramp COLORS [n * 4], in rows of 256, and TICKS, [place, text], without those that have no room.
 function rampBox(kind, colors, ticks) {
-  const height = colors.length / 1024, canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
+  const height = colors.length / 1024, halfOf = text => 3.5 * text.length + 2; // px
+  let end = -Infinity;
+  const fitting = ticks.filter(([place, text], i) => {
+    const [last, name] = ticks.at(-1), fits = 256 * place - halfOf(text) >= end && (i === ticks.length - 1 || 256 * place + halfOf(text) <= 256 * last - halfOf(name));
+    if (fits) end = 256 * place + halfOf(text);
+    return fits || i === ticks.length - 1;
+  });
+  const canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
   canvas.getContext('2d').putImageData(new ImageData(colors, 256, height), 0, 0);
-  return el('div', { class: kind }, canvas, ...ticks.map(([place, text]) => {
+  return el('div', { class: kind }, canvas, ...fitting.map(([place, text]) => {
     const tick = el('span', { class: 'tick' }, text);
     tick.style.left = 100 * place + '%';
     return tick;

@@ -946,6 +946,7 @@ function fillHeads() {
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
   $('app').classList.toggle('alone', heads.length === 1);
+  $('view-tokens').hidden = !run.picture;
 }
 
 function listen() {
