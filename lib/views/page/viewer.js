@@ -850,10 +850,10 @@ function openKeep() {
     link.select();
     if (navigator.clipboard) navigator.clipboard.writeText(link.value).catch(() => {});
   });
-  const { grouping } = run, place = state.v === 'grid' ? '' : ' --heads ' + (grouping === 'layer' ? '' : 'H') + heads[state.h].at;
+  const isOfModel = run.grouping === 'layer', place = state.v === 'grid' || !isOfModel ? '' : ' --heads ' + heads[state.h].at;
   openDialog('Save this view', el('p', { class: 'group' }, button('keep-csv', 'CSV', keepCsv), ...moreToKeep,
     button('keep-print', 'Print', () => { $('dialog').close(); print(); })),
-  el('p', { class: 'note' }, 'As a picture: ', el('code', {}, `attn-cli ${grouping === 'layer' ? 'run' : 'attend'}${place} --svg FILE`)),
+  el('p', { class: 'note' }, 'As a picture: ', el('code', {}, `attn-cli ${isOfModel ? 'run' : 'attend'}${place} --svg FILE`)),
   el('p', { class: 'note' }, 'The link brings this view back, wherever the file is opened.'),
   el('p', {}, link), el('p', {}, copy));
 }
