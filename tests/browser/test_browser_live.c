@@ -3159,6 +3159,11 @@ START_TEST(everything_has_a_name)
     enter();
     open_page("");
     assert_all_named();
+    open_stage("h=2.5&stage=1"); /* and nothing that is pressed is small */
+    assert_text("[...document.querySelectorAll('button, select, input')].filter(node => "
+                "node.offsetParent && (box => Math.min(box.width, box.height) < 23.5)"
+                "(node.getBoundingClientRect())).map(node => node.textContent).join()",
+                "");
     leave();
 }
 END_TEST
