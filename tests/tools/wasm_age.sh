@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 module=build/wasm/attn.wasm
 if [ ! -e $module ]; then
     echo none
-elif [ -n "$(find cmd lib \( -name '*.[chS]' -o -name '*.js' -o -name '*.css' \) -newer $module -print -quit)" ]; then
+elif [ -n "$(find cmd lib -name '*.[chS]' -newer $module -print -quit)" ]; then
     echo old
 else
     echo new
