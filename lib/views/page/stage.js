@@ -74,6 +74,7 @@ const shownText = (token, text) => markOf(token) ? el('bdi', { class: 'stage-mar
 const shownAt = (p, isSource) => shownText((isSource ? viewer.run.source_tokens : viewer.run.tokens)[p], viewer.nameAt(p, isSource));
 const isOff = h => Boolean(asked.off[nameOf(h)]);
 const textAt = p => viewer.nameAt(p, false);
+const wordAt = p => markOf(viewer.run.tokens[p]) ? t(markOf(viewer.run.tokens[p])) : textAt(p); // as it stands in the sentence
 const share = w => written(viewer.run.numbers.share, w);
 
 // Returns TEMPLATE in the language of the page, with NODES in place of its {}.
@@ -209,7 +210,7 @@ function linesOf(list, size, width) {
     group = 0;
   };
   list.forEach(({ from, n: folded }, i) => {
-    const text = folded ? nameOfRun({ from, n: folded }) : markOf(viewer.run.tokens[from]) ? t(markOf(viewer.run.tokens[from])) : textAt(from);
+    const text = folded ? nameOfRun({ from, n: folded }) : wordAt(from);
     if (i > 0 && (folded || list[i - 1].n || isBegin(from))) end();
     group += (folded ? 0.7 : 1) * (isPiece(from) && !folded ? 0.5 * size : widthOf(text)) + 0.16 * size;
   });
@@ -716,7 +717,7 @@ function makeGroup({ heads: own, name, node, isParking }) {
 
 // Returns the button after which stand the heads that park: their number, where they park, and whether their tiles are shown.
 function makeParking(own) {
-  const numbers = new Map(), list = () => [...numbers].sort((a, b) => b[1] - a[1]).map(([key, n]) => viewer.nameAt(key, false) + ' ' + n).join(', ');
+  const numbers = new Map(), list = () => [...numbers].sort((a, b) => b[1] - a[1]).map(([key, n]) => wordAt(key) + ' ' + n).join(', ');
   for (const h of own) numbers.set(aims[h].park.key, (numbers.get(aims[h].park.key) ?? 0) + 1);
   const all = el('button', { type: 'button', class: 'stage-group', id: 'stage-parked', 'aria-expanded': String(showsParked), title: t('Heads with half of their weight or more on the first word or another sink') },
     el('span', {}, t('{} heads park ({}): {}', own.length, list(), t(showsParked ? 'hide' : 'show'))));
