@@ -624,7 +624,7 @@ void attn_encoding_note(const struct attn_encoding *encoding,
     note_unknown(encoding, tokenizer, notes);
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const int32_t id = encoding->ids[sides[s].at];
-        size_t i = sides[s].begin, size;
+        size_t i = sides[s].begin, size = 0;
         const char *key = attn_tokenizer_key(tokenizer, id, &size);
 
         while (i < sides[s].end && encoding->ids[i] != id)
