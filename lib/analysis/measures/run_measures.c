@@ -69,12 +69,21 @@ static bool needs_all_types(const struct attn_run *run)
     return needs_parks(run) && attn_view_of(run->request.outputs.picture).shows_sinks;
 }
 
+/* Creates the mixes of RUN: of what TEXT selects, and of what ENCODER does if it is not NULL. */
+static enum attn_status create_mixes(struct attn_run *run, const struct attn_selection *text,
+                                     const struct attn_selection *encoder, struct attn_error *err)
+{
+    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
+                                      of_source = attn_run_source_settings(run);
+
+    ATTN_TRY(attn_head_mixes_create(&of_text, text, &run->mixes[0], err));
+    return encoder ? attn_head_mixes_create(&of_source, encoder, &run->mixes[1], err) : ATTN_OK;
+}
+
 /* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
 static enum attn_status begin(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_outputs *outputs = &run->request.outputs;
-    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = attn_run_source_settings(run);
     struct attn_site_set sites = attn_selection_sites_of(run->selection, ATTN_STACK_ONLY);
     struct attn_site_set of_encoder = attn_selection_sites_of(run->selection, ATTN_STACK_ENCODER);
     bool is_shown = false;
@@ -90,13 +99,12 @@ static enum attn_status begin(struct attn_run *run, struct attn_error *err)
         attn_sites_add(&of_encoder, ATTN_SITE_RESID_PRE);
     attn_selection_clear_sites(run->watched);
     ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ONLY, sites, err));
-    if (attn_selection_dims(run->watched)->encoder)
+    if (attn_selection_dims(run->watched)->encoder) {
         ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ENCODER, of_encoder, err));
-    ATTN_TRY(attn_head_mixes_create(&of_text, run->watched, &run->mixes[0], err));
-    if (!attn_selection_dims(run->watched)->encoder)
-        return ATTN_OK;
-    ATTN_TRY(attn_selection_copy_stack(run->watched, ATTN_STACK_ENCODER, &run->own_encoder, err));
-    return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
+        ATTN_TRY(
+            attn_selection_copy_stack(run->watched, ATTN_STACK_ENCODER, &run->own_encoder, err));
+    }
+    return create_mixes(run, run->watched, run->own_encoder, err);
 }
 
 static void add(const struct attn_run *run, const struct attn_trace_event *event)
@@ -117,19 +125,6 @@ static enum attn_status add_and_park(void *user, const struct attn_trace_event *
     return run->parking->trace.on_event(run->parking->trace.user, event, err);
 }
 
-/* Creates the mixes of RUN over the heads and rows that its parking gets. */
-static enum attn_status create_mixes(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = attn_run_source_settings(run);
-    const struct attn_parking *parking = run->parking;
-
-    ATTN_TRY(attn_head_mixes_create(&of_text, parking->all, &run->mixes[0], err));
-    return parking->encoder
-               ? attn_head_mixes_create(&of_source, parking->encoder, &run->mixes[1], err)
-               : ATTN_OK;
-}
-
 static enum attn_status park(struct attn_run *run, const struct attn_trace *trace,
                              struct attn_pool *pool, struct attn_result *result,
                              struct attn_error *err)
@@ -142,7 +137,7 @@ static enum attn_status park(struct attn_run *run, const struct attn_trace *trac
     ATTN_TRY(attn_run_begin_parking(run, trace, true, run->parking, err));
     all = run->parking->trace;
     if (needs_all_types(run)) {
-        ATTN_TRY(create_mixes(run, err));
+        ATTN_TRY(create_mixes(run, run->parking->all, run->parking->encoder, err));
         all.on_event = add_and_park;
         all.user = run;
     }
