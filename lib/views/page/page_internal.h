@@ -178,7 +178,7 @@ unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
 
 void attn_page_data_end(struct attn_page_data *data);
 
-/* Writes BYTES [n] as an element of its own, with the id ID and the best compression. */
+/* Writes an element with the id ID that holds BYTES [n], compressed as well as zlib can. */
 enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
                                     size_t n, struct attn_error *err);
 
@@ -263,7 +263,7 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, struct attn_error *err);
 
-/* Writes the member `vectors`, which says what the tensors are: {query, key, n_head, n_kv_head}. */
+/* Writes the member `vectors`: the tensors of the vectors, {query, key, n_head, n_kv_head}. */
 void attn_page_vectors_push(struct attn_page *page);
 
 /* --- The page (page_writer.c) ----------------------------------------------------------------- */
@@ -346,16 +346,13 @@ void attn_page_end_block(struct attn_page *page);
  * base64; and `maps`, if something is taken away from maps over a picture in the text. */
 enum attn_status attn_page_push_picture(struct attn_page *page, struct attn_error *err);
 
-/* Writes what is known at the end: parks, the head and query that are shown first, predictions, and
- * the table of heads, {columns, rows}. */
+/* Writes the members that follow the run: the parks, the head and query that are shown first, the
+ * predictions, and the table of heads, {columns, rows}. */
 void attn_page_push_findings(struct attn_page *page);
 
 /* Appends PREDICTIONS as a table in JSON. */
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions);
-
-/* Writes the part of the document that is not written yet. */
-enum attn_status attn_page_write_pending(struct attn_page *page, struct attn_error *err);
 
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);

@@ -80,8 +80,8 @@ static size_t fit_text(const char *text, size_t size, size_t most)
     return n;
 }
 
-/* Sets the text and the title: the one that is given, the beginning of the text, or without a text
- * what is shown, "fable: pattern". */
+/* Sets the text, and the title: the title that is given, or the beginning of the text, or, if there
+ * is no text, the model and what is shown ("fable: pattern"). */
 static void make_title(struct attn_page *w)
 {
     const char *given = w->base.options.picture->title, *model = w->base.labels.model;
@@ -168,6 +168,20 @@ static enum attn_status keep_block(struct attn_page *w, struct attn_page_head *h
     return ATTN_OK;
 }
 
+/* Writes the part of the document that is not written yet. */
+static enum attn_status write_pending(struct attn_page *page, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    enum attn_status status;
+
+    attn_page_embed(&text, &page->pending);
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_sink_write(page->base.sink, text.data, text.size);
+    attn_buffer_release(&text);
+    return status;
+}
+
 /* Writes the blocks of all heads, whole or pooled, and notes how many are pooled. */
 static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err)
 {
@@ -187,7 +201,7 @@ static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err
         attn_page_key_head(w, head->at.head);
         if (head->block) {
             attn_buffer_append_char(attn_json_value(&w->json), '"');
-            ATTN_TRY(attn_page_write_pending(w, err));
+            ATTN_TRY(write_pending(w, err));
             attn_sink_write(w->base.sink, attn_sink_bytes(head->block, &head->n_byte),
                             head->n_byte);
             attn_buffer_append_char(&w->pending, '"');
@@ -284,19 +298,6 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
 /* --- The document ---------------------------------------------------------------------------- */
 
-enum attn_status attn_page_write_pending(struct attn_page *page, struct attn_error *err)
-{
-    struct attn_buffer text = {0};
-    enum attn_status status;
-
-    attn_page_embed(&text, &page->pending);
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(page->base.sink, text.data, text.size);
-    attn_buffer_release(&text);
-    return status;
-}
-
 /* Begins the document with the members that all pages have. */
 static void begin_document(struct attn_page *w)
 {
@@ -315,7 +316,7 @@ static enum attn_status end_document(struct attn_page *w, struct attn_error *err
     attn_json_line(&w->json);
     attn_json_end(&w->json);
     attn_buffer_append_char(&w->pending, '\n');
-    return attn_page_write_pending(w, err);
+    return write_pending(w, err);
 }
 
 /* Draws a page of a table, without heads. */
