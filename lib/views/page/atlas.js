@@ -195,7 +195,7 @@ const MOST_TOKENS = 60; // of a long text
 function lineOf(tokens, query, key, weights) {
   const colors = new Map(), shown = new Set(), line = el('p', { class: 'a-text', dir: 'auto' });
   for (let i = 0; i < weights.length; i += 2) colors.set(weights[i], weights[i + 1] / 1000);
-  for (let away = 0; away < tokens.length; away++)
+  for (let away = 0; away < tokens.length && shown.size < MOST_TOKENS; away++)
     for (const at of [query, key].filter(p => p >= 0).flatMap(p => [p - away, p + away])) if (at in tokens && shown.size < MOST_TOKENS) shown.add(at);
   tokens.forEach((token, i) => {
     if (!shown.has(i)) return i > 0 && !shown.has(i - 1) ? undefined : line.append(el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026'));
