@@ -559,8 +559,8 @@ static size_t count_taken(uint64_t taken)
     return (uint32_t)taken + (taken >> 32);
 }
 
-/* Processes range OWN, then what is left of the others. Leaves the last task of few rows to its
- * worker, which has prefetched the panel. */
+/* Processes the tasks of range OWN, then those that are left of other ranges. With few rows it
+ * leaves the last task of a range to that range's worker, which has prefetched its panel. */
 static void run_range(void *context, size_t own, int worker)
 {
     struct split_maps *maps = context;
