@@ -17,7 +17,8 @@ const LEAST_END = Math.min(1, 10 / (nFront + picture.n_row * picture.n_col));
 const GROUPS = isInText ? ['question', 'answer', 'other'].map(name => [name, picture[name]])
   : [['Not in the picture', Array.from({ length: nFront }, (_, p) => p)]];
 const words = GROUPS.flatMap(group => group[1]), NOUN = isInText ? 'cell' : 'patch', FROM = isInText ? 'word' : 'patch';
-const canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
+const runs = run.other ? [run, run.other] : [run];
+const canFollow = run.bytes * runs.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
 const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
 const rowOfQuery = new Map(Array.from({ length: heads[0].rows }, (_, row) => [viewer.queryAt(row), row]));
@@ -216,7 +217,7 @@ function paintStrong(context, w, h, weights, isSigned, isLarge) {
 
 // --- Weights ------------------------------------------------------------------------------------
 
-const levels = run.sets.map(() => []); // by set and head, when all are read
+const levels = runs.map(() => []); // by run and head, when all are read
 let isFollowing = false, taken = null; // taken: by head and cell, what is taken away; below 0 for a sink
 
 async function readTaken() {
@@ -247,7 +248,7 @@ function takeAway(h, weights) {
 }
 
 async function readLevels() {
-  await Promise.all([readTaken(), ...[run, run.other].slice(0, run.sets.length).map((run, set) => Promise.all(run.heads.map(async ({ block }, h) => {
+  await Promise.all([readTaken(), ...runs.map((run, set) => Promise.all(run.heads.map(async ({ block }, h) => {
     levels[set][h] = await viewer.inflate(block);
   })))]);
   chooseLayer();

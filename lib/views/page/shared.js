@@ -46,7 +46,7 @@ function runOf(made) {
     return { ...head, ...blocks[i], at: atOf(head), group: stack ? stack + ':' + layer : layer, pooled: Math.floor((Math.max(rows, cols) - 1) / 32) + 1, // cells of a thumbnail
       name: (stack ? stack + ' layer ' + layer + ', ' : grouping === 'none' ? '' : grouping + ' ' + layer + ', ') + 'head ' + number + (hasKinds ? isSource ? ' (cross)' : ' (self)' : '') };
   });
-  return { ...made, bytes, heads: named, measures: MEASURES, numbers: { ...NUMBERS, weight: WEIGHTS[bytes] }, sets: [''],
+  return { ...made, bytes, heads: named, measures: MEASURES, numbers: { ...NUMBERS, weight: WEIGHTS[bytes] },
     predictions: predictions && { ...predictions, top: objectsOf(predictions) } };
 }
 

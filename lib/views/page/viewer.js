@@ -39,7 +39,7 @@ function takeRun(made) {
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   byName = new Map(heads.map((h, i) => [h.at, i]));
   run.set_names ??= ['chosen', 'exact'];
-  isComparison = run.sets.length > 1;
+  isComparison = Boolean(run.other);
   plain = { ...run };
   arrange();
   nTaken++;
@@ -222,12 +222,12 @@ const thumbs = []; // by head and set: planes of weights, and their size
 
 // Reads the thumbnails: BYTES has the planes of each head, OTHERS those of the second run, if there is one.
 function readThumbs(bytes, others) {
-  const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
+  const own = { bytes, at: 0 }, runs = others ? [own, { bytes: others, at: 0 }] : [own];
   thumbs.length = 0;
   for (const head of heads) {
     const k = head.pooled, rows = ceil(head.rows / k), cols = ceil(head.cols / k), n = rows * cols;
-    const sets = run.sets.map((_, set) => {
-      const from = set === 0 ? own : other, planes = [];
+    const sets = runs.map(from => {
+      const planes = [];
       for (let p = 0; p < (k > 1 ? 2 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
       return planes;
     });
@@ -1006,7 +1006,7 @@ async function show(made, other) {
     inflate(made.thumbs), other && inflate(other.thumbs), made.picture && attnPicture?.load(made)]);
 
   if (number !== nWanted) return;
-  if (other) Object.assign(made, { other, sets: ['', 'other'] });
+  if (other) made.other = other;
   takeRun(made);
   over = lookOver(image);
   for (const cache of [decoded, shapedOnes]) cache.clear();
