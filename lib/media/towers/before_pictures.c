@@ -1,12 +1,12 @@
 /* before_pictures.c - see before_pictures.h. */
 #include "towers/before_pictures.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"
 #include "towers/image_patches.h"
-#include "towers/sha256.h"
 
 #include <string.h>
 
@@ -198,9 +198,9 @@ static enum attn_status watch(struct attn_before_pass *pass, struct attn_error *
 /* --- features that serve several texts -------------------------------------------------------- */
 
 struct attn_features {
-    uint8_t key[ATTN_SHA256_SIZE]; /* of the sizes and the values of the pixels */
-    size_t n_user;                 /* the store, and the threads in attn_before_run */
-    bool is_over, has_failed;      /* the features were computed, or could not be */
+    uint64_t key[2];          /* two sums of the sizes and the values of the pixels */
+    size_t n_user;            /* the store, and the threads in attn_before_run */
+    bool is_over, has_failed; /* the features were computed, or could not be */
     float *rows; /* [1 + n_deep, cells of all pictures, d_embed] owns; tiles are not joined */
 };
 
@@ -222,18 +222,19 @@ void attn_feature_store_release(struct attn_feature_store *store)
 /* Sets the key of FEATURES to that of the pictures of BEFORE. */
 static void set_key(const struct attn_before *before, struct attn_features *features)
 {
-    struct attn_sha256 hash;
+    for (size_t k = 0; k < 2; k++) {
+        uint64_t sum = k == 0 ? before->store->features.seed : ~before->store->features.seed;
 
-    attn_sha256_init(&hash);
-    for (size_t i = 0; i < before->n; i++) {
-        const struct attn_pixels *pixels = &before->pixels[i];
-        const size_t sizes[] = {pixels->n_channel, pixels->height, pixels->width};
+        for (size_t i = 0; i < before->n; i++) {
+            const struct attn_pixels *pixels = &before->pixels[i];
+            const size_t sizes[] = {pixels->n_channel, pixels->height, pixels->width};
 
-        attn_sha256_update(&hash, sizes, sizeof sizes);
-        attn_sha256_update(&hash, pixels->values,
-                           sizes[0] * sizes[1] * sizes[2] * sizeof *pixels->values);
+            sum = attn_hash_bytes(sum, (const char *)sizes, sizeof sizes);
+            sum = attn_hash_bytes(sum, (const char *)pixels->values,
+                                  sizes[0] * sizes[1] * sizes[2] * sizeof *pixels->values);
+        }
+        features->key[k] = sum;
     }
-    attn_sha256_digest(&hash, features->key);
 }
 
 /* Returns the features in STORE that have the key of MADE, once they are computed; or MADE, whose

@@ -14,6 +14,8 @@ struct attn_feature_store {
     struct attn_monitor *monitor; /* owns */
     struct attn_features *last;   /* shared with attn_before_run; or NULL */
     size_t n_picture;             /* number of pictures, tiles included, that were encoded for it */
+    uint64_t seed; /* of the sums that tell pictures apart, so that no file can choose
+                      pictures of one sum */
 };
 
 void attn_feature_store_release(struct attn_feature_store *store);

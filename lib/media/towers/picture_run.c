@@ -2,6 +2,7 @@
 #include "run/run_internal.h"
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model_internal.h"
@@ -30,8 +31,10 @@ static enum attn_status open_pictures(struct attn_host *host, const struct attn_
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(host->pictures, 1, err));
     maker = &host->pictures->maker;
-    if (reads_texts)
+    if (reads_texts) {
+        host->pictures->features.seed = attn_hash_seed();
         ATTN_TRY(attn_monitor_create(1, &host->pictures->features.monitor, err));
+    }
     maker->model = host->model;
     maker->cancel = host->options.cancel;
     ATTN_TRY(attn_monitor_create(1, &maker->large, err));
