@@ -2,6 +2,7 @@
 #include "foreign/adapter.h"
 
 #include "base/buffer.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -28,19 +29,25 @@
 
 enum { MAX_PATTERNS = 5000 };
 
-/* The regular expressions of a field. */
-struct patterns {
-    const char *field;
-    struct pattern {
-        struct attn_regex *regex; /* owns */
-        const struct attn_node *node;
-    } * items; /* [n] owns */
-    size_t n;
-};
+/* The fields that hold regular expressions, and what stands around each of them. Those of modules
+ * may be lists, which are ends of names and no expressions. */
+enum { TARGETS, EXCLUDED, RANKS, ALPHAS, N_FIELD };
+static const struct {
+    const char *name, *before, *after;
+} fields[N_FIELD] = {[TARGETS] = {"target_modules", "^(?:", ")$"},
+                     [EXCLUDED] = {"exclude_modules", "^(?:", ")$"},
+                     [RANKS] = {"rank_pattern", "^(?:.*\\.)?(?:", ")$"},
+                     [ALPHAS] = {"alpha_pattern", "^(?:.*\\.)?(?:", ")$"}};
 
 /* What is read of adapter_config.json. */
 struct settings {
-    struct patterns targets, excluded, layers, ranks, alphas;
+    struct patterns {
+        struct pattern {
+            struct attn_regex *regex; /* owns */
+            const struct attn_node *node;
+        } * items; /* [n] owns */
+        size_t n;
+    } patterns[N_FIELD];
     const struct attn_json *json;
     int64_t rank;
     double alpha;
@@ -57,16 +64,10 @@ static const struct attn_node *field(const struct settings *settings, const char
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-/* Whether NODE has a value that may change something: no null, no false, nothing empty. */
-static bool is_set(const struct attn_node *node)
+/* The first element of NODE, if it is a list; or NODE itself, which may be NULL. */
+static const struct attn_node *first_of(const struct attn_node *node)
 {
-    const char *text = attn_node_string(node);
-    bool flag = true;
-
-    if (attn_node_is_null(node) || (text && *text == '\0') ||
-        ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
-        return false;
-    return !attn_node_is_bool(node, &flag) || flag;
+    return node && attn_node_is_array(node) ? attn_node_first(node) : node;
 }
 
 static enum attn_status refuse_field(const struct settings *settings, const char *name,
@@ -76,64 +77,57 @@ static enum attn_status refuse_field(const struct settings *settings, const char
                             "is %s, expected %s", found, expected);
 }
 
-/* Refuses a field that is a text other than VALUE. A missing one is VALUE. */
-static enum attn_status expect_text(const struct settings *settings, const char *name,
-                                    const char *value)
+/* Whether LIST, such as "a, b", has TEXT. */
+static bool has_word(const char *list, const char *text)
 {
-    const struct attn_node *node = field(settings, name);
-    const char *text = node ? attn_node_string(node) : value;
+    const size_t n = strlen(text);
 
-    if (text && strcmp(text, value) == 0)
-        return ATTN_OK;
-    return refuse_field(settings, name, text ? attn_quote_string(text).text : "no text", value);
+    for (; list; list = strchr(list, ' '), list = list ? list + 1 : NULL)
+        if (strncmp(list, text, n) == 0 && (list[n] == ',' || list[n] == '\0'))
+            return true;
+    return false;
 }
 
-/* Refuses an adapter whose first values changed the base model, too: W is then no longer that of
- * the model's files. */
-static enum attn_status check_start(const struct settings *settings)
+/* Checks the field NODE, if it has a value that may change something: no null, no false, nothing
+ * empty. */
+static enum attn_status check_field(const struct settings *settings, const struct attn_node *node)
 {
-    static const char *const harmless[] = {"gaussian", "eva", "orthogonal"};
-    const struct attn_node *node = field(settings, "init_lora_weights");
-    const char *text = node ? attn_node_string(node) : NULL;
-
-    for (size_t i = 0; text && i < sizeof harmless / sizeof *harmless; i++)
-        if (strcmp(text, harmless[i]) == 0)
-            text = NULL;
-    if (!text)
-        return ATTN_OK;
-    return refuse_field(settings, "init_lora_weights", attn_quote_string(text).text,
-                        "one that leaves the base model as it is: true, gaussian, eva, orthogonal");
-}
-
-/* Refuses a field that is set and not known: it may change the result. */
-static enum attn_status check_fields(const struct settings *settings)
-{
-    static const char *const known[] = {
-        /* read */
-        "peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "bias",
-        "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
-        "modules_to_save", "init_lora_weights",
-        /* whether W is stored transposed, which the model's family says */
-        "fan_in_fan_out",
+    /* The values that can be read, or NULL: any. One of `init_lora_weights` that is not listed has
+     * changed the base model, too: W is then no longer that of the model's files. */
+    static const struct {
+        const char *name, *values;
+    } known[] = {
+        {"peft_type", "LORA"},
+        {"bias", "none"},
+        {"use_dora", "false"},
+        {"init_lora_weights", "true, gaussian, eva, orthogonal"},
+        /* read, or whether W is stored transposed, which the model's family says */
+        {"r, lora_alpha, use_rslora, rank_pattern, alpha_pattern, target_modules, exclude_modules, "
+         "layers_to_transform, layers_pattern, modules_to_save, fan_in_fan_out",
+         NULL},
         /* no part of a result */
-        "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
-        "lora_dropout", "inference_mode", "megatron_core", "qalora_group_size", "loftq_config",
-        "eva_config", "runtime_config"};
+        {"task_type, auto_mapping, peft_version, base_model_name_or_path, revision, lora_dropout, "
+         "inference_mode, megatron_core, qalora_group_size, loftq_config, eva_config, "
+         "runtime_config",
+         NULL}};
+    const char *name = attn_node_key(node), *text = attn_node_string(node);
+    bool flag = true;
 
-    for (const struct attn_node *node = attn_node_first(attn_json_root(settings->json)); node;
-         node = attn_node_next(node)) {
-        const char *name = attn_node_key(node);
-        bool is_known = !is_set(node);
-
-        for (size_t i = 0; !is_known && i < sizeof known / sizeof *known; i++)
-            is_known = strcmp(name, known[i]) == 0;
-        if (!is_known && strcmp(name, "use_dora") == 0)
-            return refuse_field(settings, name, "true", "false: DoRA is not read");
-        if (!is_known)
-            return refuse_field(settings, name, "set",
-                                "fields of plain LoRA alone, as this one may change the result");
+    if (attn_node_is_bool(node, &flag))
+        text = "true";
+    if (!flag || attn_node_is_null(node) || (text && *text == '\0') ||
+        ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!has_word(known[i].name, name))
+            continue;
+        if (!known[i].values || (text && has_word(known[i].values, text)))
+            return ATTN_OK;
+        return refuse_field(settings, name, text ? attn_quote_string(text).text : "no text",
+                            known[i].values);
     }
-    return ATTN_OK;
+    return refuse_field(settings, name, "set",
+                        "fields of plain LoRA alone, as this one may change the result");
 }
 
 static enum attn_status read_settings(struct settings *settings)
@@ -141,10 +135,8 @@ static enum attn_status read_settings(struct settings *settings)
     const struct attn_json *json = settings->json;
     const struct attn_node *root = attn_json_root(json);
 
-    ATTN_TRY(expect_text(settings, "peft_type", "LORA"));
-    ATTN_TRY(expect_text(settings, "bias", "none"));
-    ATTN_TRY(check_start(settings));
-    ATTN_TRY(check_fields(settings));
+    for (const struct attn_node *node = attn_node_first(root); node; node = attn_node_next(node))
+        ATTN_TRY(check_field(settings, node));
     settings->rank = 8, settings->alpha = 8;
     ATTN_TRY(attn_json_get_int(json, root, "r", 1, 1 << 20, &settings->rank, settings->err));
     ATTN_TRY(
@@ -154,83 +146,57 @@ static enum attn_status read_settings(struct settings *settings)
 
 /* --- Which modules are meant ------------------------------------------------------------------ */
 
-/* Compiles BEFORE TEXT AFTER for each TEXT of LIST: itself, those of an array, or the keys of an
- * object. */
-static enum attn_status compile(const struct settings *settings, const struct attn_node *list,
-                                const char *before, const char *after, struct patterns *patterns)
+/* Compiles the regular expressions of field number K: its text, or the keys of its object. */
+static enum attn_status compile(struct settings *settings, size_t k)
 {
-    const bool is_one = attn_node_string(list), is_object = attn_node_is_object(list);
-    const struct attn_node *const first = is_one ? list : attn_node_first(list);
+    struct patterns *patterns = &settings->patterns[k];
+    const struct attn_node *node = field(settings, fields[k].name);
+    const bool is_text = node && attn_node_string(node);
     size_t n = 0;
 
-    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node))
+    if (!node || !(is_text || attn_node_is_object(node)))
+        return ATTN_OK;
+    if (!is_text)
+        node = attn_node_first(node);
+    for (const struct attn_node *next = node; next; next = is_text ? NULL : attn_node_next(next))
         n++;
     if (n > MAX_PATTERNS)
-        return refuse_field(settings, patterns->field, "a list of more than 5000 patterns",
+        return refuse_field(settings, fields[k].name, "an object of more than 5000 patterns",
                             "fewer");
     ATTN_TRY(ATTN_ALLOC(patterns->items, n, settings->err));
-    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node)) {
-        const char *key = is_object ? attn_node_key(node) : attn_node_string(node);
-        struct pattern *pattern = &patterns->items[patterns->n];
+    for (; patterns->n < n; node = attn_node_next(node)) {
+        struct pattern *pattern = &patterns->items[patterns->n++];
         struct attn_buffer text = {0};
         enum attn_status status;
 
-        if (!key || *key == '\0')
-            continue;
-        attn_buffer_append_format(&text, "%s%s%s", before, key, after);
+        pattern->node = node;
+        attn_buffer_append_format(&text, "%s%s%s", fields[k].before,
+                                  is_text ? attn_node_string(node) : attn_node_key(node),
+                                  fields[k].after);
         status = attn_buffer_check(&text, settings->err);
         if (status == ATTN_OK)
             status = attn_regex_create(text.data, text.size, attn_json_name(settings->json), false,
                                        &pattern->regex, settings->err);
         attn_buffer_release(&text);
         ATTN_TRY(status);
-        pattern->node = node;
-        patterns->n++;
-    }
-    return ATTN_OK;
-}
-
-/* Compiles the patterns of all fields. Lists of modules are none: they are ends of names. */
-static enum attn_status compile_all(struct settings *settings)
-{
-    const struct row {
-        struct patterns *patterns;
-        const char *name, *before, *after;
-        bool is_text;
-    } rows[] = {{&settings->targets, "target_modules", "^(?:", ")$", true},
-                {&settings->excluded, "exclude_modules", "^(?:", ")$", true},
-                {&settings->layers, "layers_pattern", "(?:^|\\.)", "\\.[0-9]+\\.", false},
-                {&settings->ranks, "rank_pattern", "^(?:.*\\.)?(?:", ")$", false},
-                {&settings->alphas, "alpha_pattern", "^(?:.*\\.)?(?:", ")$", false}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct row *row = &rows[i];
-        const struct attn_node *node = field(settings, row->name);
-
-        row->patterns->field = row->name;
-        if (node && (!row->is_text || attn_node_string(node)))
-            ATTN_TRY(compile(settings, node, row->before, row->after, row->patterns));
     }
     return ATTN_OK;
 }
 
 static void release_patterns(struct settings *settings)
 {
-    struct patterns *const all[] = {&settings->targets, &settings->excluded, &settings->layers,
-                                    &settings->ranks, &settings->alphas};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        for (size_t k = 0; k < all[i]->n; k++)
-            attn_regex_free(all[i]->items[k].regex);
-        attn_free(all[i]->items);
+    for (size_t k = 0; k < N_FIELD; k++) {
+        for (size_t i = 0; i < settings->patterns[k].n; i++)
+            attn_regex_free(settings->patterns[k].items[i].regex);
+        attn_free(settings->patterns[k].items);
     }
 }
 
-/* Sets *found to the first of PATTERNS that matches in MODULE, NULL without one, and *end to the
- * end of the match. */
-static enum attn_status match(const struct settings *settings, const struct patterns *patterns,
-                              const char *module, const struct pattern **found, size_t *end)
+/* Sets *found to the first pattern of field number K that matches MODULE, NULL without one. */
+static enum attn_status match(const struct settings *settings, size_t k, const char *module,
+                              const struct pattern **found)
 {
+    const struct patterns *patterns = &settings->patterns[k];
     const size_t size = strlen(module);
 
     *found = NULL;
@@ -245,128 +211,87 @@ static enum attn_status match(const struct settings *settings, const struct patt
         if (status == ATTN_NO_MEMORY)
             return attn_error_no_memory(settings->err);
         if (status != ATTN_OK)
-            return refuse_field(settings, patterns->field, "a pattern that takes too long to match",
+            return refuse_field(settings, fields[k].name, "a pattern that takes too long to match",
                                 "a simpler one");
         if (range.begin <= size)
-            *found = &patterns->items[i], *end = range.end;
+            *found = &patterns->items[i];
     }
     return ATTN_OK;
 }
 
-/* Whether MODULE is NAME, or a part of the model that ends in it. */
-static bool ends_in(const char *module, const char *name)
-{
-    const size_t size = strlen(module), n = strlen(name);
-
-    return size >= n && strcmp(module + size - n, name) == 0 &&
-           (size == n || module[size - n - 1] == '.');
-}
-
-/* Whether the field of PATTERN, a list of ends of names or a regular expression of whole ones, has
+/* Whether field number K, a list of ends of names or a regular expression of whole ones, has
  * MODULE. */
-static enum attn_status is_listed(const struct settings *settings, const struct patterns *pattern,
-                                  const char *module, bool *is_there)
+static enum attn_status is_listed(const struct settings *settings, size_t k, const char *module,
+                                  bool *is_there)
 {
-    const struct attn_node *node = field(settings, pattern->field);
+    const struct attn_node *node = field(settings, fields[k].name);
     const char *text = node ? attn_node_string(node) : NULL;
     const struct pattern *found;
-    size_t end;
 
-    ATTN_TRY(match(settings, pattern, module, &found, &end));
+    ATTN_TRY(match(settings, k, module, &found));
     *is_there = found || (text && strcmp(text, "all-linear") == 0);
-    for (node = node && attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
-         node = attn_node_next(node))
-        *is_there =
-            *is_there || (attn_node_string(node) && ends_in(module, attn_node_string(node)));
-    return ATTN_OK;
-}
+    for (node = text ? NULL : first_of(node); node; node = attn_node_next(node)) {
+        const char *name = attn_node_string(node);
+        const char *end = name ? module + strlen(module) - strlen(name) : NULL;
 
-/* Sets *layer to the number of the layer in the name of MODULE: after one of `layers_pattern`, or
- * after the second part; -1 without one. */
-static enum attn_status find_layer(const struct settings *settings, const char *module,
-                                   int64_t *layer)
-{
-    const struct pattern *found;
-    size_t end = 0;
-
-    *layer = -1;
-    if (settings->layers.n > 0) {
-        ATTN_TRY(match(settings, &settings->layers, module, &found, &end));
-        if (!found)
-            return ATTN_OK;
-        for (end--; end > 0 && module[end - 1] != '.';)
-            end--;
-    } else {
-        const char *dot = strchr(module, '.');
-        size_t n = 0;
-
-        for (dot = dot ? strchr(dot + 1, '.') : NULL; dot; dot = strchr(dot + 1, '.'))
-            if ((n = strspn(dot + 1, "0123456789")) > 0 && dot[n + 1] == '.')
-                break;
-        if (!dot)
-            return ATTN_OK;
-        end = (size_t)(dot + 1 - module);
+        if (name && strlen(name) <= strlen(module) && strcmp(end, name) == 0 &&
+            (end == module || end[-1] == '.'))
+            *is_there = true;
     }
-    sscanf(module + end, "%7" SCNd64, layer);
     return ATTN_OK;
 }
 
-/* Whether `layers_to_transform`, a number or a list, has the layer of MODULE. It counts only where
- * `target_modules` is a list. */
-static enum attn_status is_in_layers(const struct settings *settings, const char *module,
-                                     bool *is_there)
+/* Whether `layers_to_transform`, a number or a list, has the layer of MODULE: a number in its name.
+ * It counts only where `target_modules` is a list. */
+static bool is_in_layers(const struct settings *settings, const char *module)
 {
-    const struct attn_node *node = field(settings, "layers_to_transform");
-    const struct attn_node *targets = field(settings, "target_modules");
-    int64_t layer, number;
+    const struct attn_node *const list = field(settings, "layers_to_transform");
+    const struct attn_node *targets = field(settings, fields[TARGETS].name);
+    const struct attn_node *node = first_of(list);
+    char part[32];
+    int64_t layer;
 
-    *is_there = !node || (targets && attn_node_string(targets)) ||
-                (attn_node_is_array(node) && !attn_node_first(node));
-    if (*is_there)
-        return ATTN_OK;
-    ATTN_TRY(find_layer(settings, module, &layer));
-    for (node = attn_node_is_array(node) ? attn_node_first(node) : node; node;
-         node = attn_node_is_array(field(settings, "layers_to_transform")) ? attn_node_next(node)
-                                                                           : NULL)
-        *is_there = *is_there || (layer >= 0 && attn_node_int(node, &number) && number == layer);
-    return ATTN_OK;
+    if (!node || (targets && attn_node_string(targets)))
+        return true;
+    for (; node; node = node == list ? NULL : attn_node_next(node)) {
+        snprintf(part, sizeof part, ".%" PRId64 ".", attn_node_int(node, &layer) ? layer : -1);
+        if (strstr(module, part))
+            return true;
+    }
+    return false;
 }
 
 /* Refuses a change of a module that `target_modules` and the fields beside it do not mean: peft
  * would not read it. */
-static enum attn_status check_target(const struct settings *settings,
-                                     const struct attn_adapter_change *change)
+static enum attn_status check_target(const struct settings *settings, const char *module)
 {
-    bool is_target, is_excluded, is_in;
+    bool is_target, is_excluded;
 
-    ATTN_TRY(is_listed(settings, &settings->targets, change->module, &is_target));
-    ATTN_TRY(is_listed(settings, &settings->excluded, change->module, &is_excluded));
-    ATTN_TRY(is_in_layers(settings, change->module, &is_in));
-    if (is_target && !is_excluded && is_in)
+    ATTN_TRY(is_listed(settings, TARGETS, module, &is_target));
+    ATTN_TRY(is_listed(settings, EXCLUDED, module, &is_excluded));
+    if (is_target && !is_excluded && is_in_layers(settings, module))
         return ATTN_OK;
     return attn_error_set(settings->err, ATTN_FORMAT,
                           "'%s' is changed, expected modules that '%s' of '%s' %s",
-                          attn_quote_string(change->module).text,
-                          !is_target    ? "target_modules"
-                          : is_excluded ? "exclude_modules"
+                          attn_quote_string(module).text,
+                          !is_target    ? fields[TARGETS].name
+                          : is_excluded ? fields[EXCLUDED].name
                                         : "layers_to_transform",
                           attn_quote_string(attn_json_name(settings->json)).text,
                           is_target && is_excluded ? "does not list" : "lists");
 }
 
-/* Sets *value to the number that PATTERNS, the keys of an object, give to MODULE: the first that
- * its name ends in. */
-static enum attn_status read_pattern(const struct settings *settings,
-                                     const struct patterns *patterns, const char *module,
+/* Sets *value to the number that field number K, an object, gives to MODULE: that of the first key
+ * in which its name ends. */
+static enum attn_status read_pattern(const struct settings *settings, size_t k, const char *module,
                                      double *value)
 {
     const struct pattern *found;
-    size_t end;
 
-    ATTN_TRY(match(settings, patterns, module, &found, &end));
+    ATTN_TRY(match(settings, k, module, &found));
     if (!found || attn_node_double(found->node, value))
         return ATTN_OK;
-    return refuse_field(settings, patterns->field, "without a number", "a number for each name");
+    return refuse_field(settings, fields[k].name, "without a number", "a number for each name");
 }
 
 /* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
@@ -454,9 +379,9 @@ static enum attn_status read_pair(const struct attn_adapter *adapter,
         return refuse_tensor(adapter, name, ATTN_FORMAT, "is missing", settings->err);
     ATTN_TRY(check_values(adapter, &entry, settings->err));
     change->b = entry.tensor;
-    ATTN_TRY(check_target(settings, change));
-    ATTN_TRY(read_pattern(settings, &settings->ranks, change->module, &rank));
-    ATTN_TRY(read_pattern(settings, &settings->alphas, change->module, &alpha));
+    ATTN_TRY(check_target(settings, change->module));
+    ATTN_TRY(read_pattern(settings, RANKS, change->module, &rank));
+    ATTN_TRY(read_pattern(settings, ALPHAS, change->module, &alpha));
     if (change->a.rank != 2 || change->b.rank != 2 || (double)change->a.shape[0] != rank ||
         (double)change->b.shape[1] != rank) {
         char why[96];
@@ -572,8 +497,8 @@ static enum attn_status open_adapter(const struct attn_source *source, enum attn
     ATTN_TRY(attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err));
     settings.json = json;
     status = read_settings(&settings);
-    if (status == ATTN_OK)
-        status = compile_all(&settings);
+    for (size_t k = 0; k < N_FIELD && status == ATTN_OK; k++)
+        status = compile(&settings, k);
     if (status == ATTN_OK)
         status = ATTN_ALLOC(made, 1, err);
     if (status == ATTN_OK) {
@@ -681,14 +606,11 @@ static enum attn_status refuse_shape(const struct attn_adapter *adapter,
                                      const struct attn_adapter_change *change,
                                      const struct attn_weight_spec *spec, struct attn_error *err)
 {
-    char why[160];
-    int used = snprintf(why, sizeof why, "does not fit '%.60s', which has shape [",
-                        attn_quote_string(change->tensor).text);
+    char why[96 + ATTN_SHAPE_TEXT_SIZE], shape[ATTN_SHAPE_TEXT_SIZE];
 
-    for (int i = 0; i < spec->rank; i++)
-        used += snprintf(why + used, sizeof why - (size_t)used, "%s%zu", i > 0 ? ", " : "",
-                         spec->shape[i]);
-    snprintf(why + used, sizeof why - (size_t)used, "]");
+    snprintf(why, sizeof why, "does not fit '%.60s', which has shape %s",
+             attn_quote_string(change->tensor).text,
+             attn_shape_text(spec->rank, spec->shape, shape));
     return hint_base(adapter, refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err), err);
 }
 
