@@ -74,7 +74,7 @@ endif
 accepted = $(shell $(CC) $(1) -Werror -x c -E /dev/null >/dev/null 2>&1 && echo '$(1)')
 
 LDFLAGS_static := -static-pie
-CPPFLAGS_wasm := -include lib/core/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
+CPPFLAGS_wasm := -include lib/core/base/os/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
 LDFLAGS_wasm := -Wl,-s -Wl,--compress-relocations -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
 MODE_FLAGS_wasm := -msimd128
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -90,8 +90,8 @@ endif
 FOLDERS := $(patsubst -Ilib/%,%,$(file <lib/folders))
 SEEN := -I. -Ilib $(FOLDERS:%=-Ilib/%)
 # A header with what a C library lacks of that of Linux: the system's part of lib/core/base implements it.
-CPPFLAGS_macos := -include lib/core/base/libc_macos.h
-CPPFLAGS_windows := -include lib/core/base/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
+CPPFLAGS_macos := -include lib/core/base/os/libc_macos.h
+CPPFLAGS_windows := -include lib/core/base/os/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
 CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(SYSTEM)) $(CPPFLAGS)
 NATIVE_FLAGS := $(if $(filter linux macos,$(SYSTEM)),-fPIC -pthread)
 LIBS_windows := -lapi-ms-win-core-synch-l1-2-0 -lshell32 -ladvapi32
@@ -127,16 +127,16 @@ AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(filter
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))$(filter windows,$(SYSTEM))
 CAIRO_ABSENT := lib/views/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
-    lib/core/base/dynamic.c lib/media/image/image_library.c \
+    lib/core/base/os/dynamic.c lib/media/image/image_library.c \
     $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
     lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
 # Sources whose names end in a system are of that one; those of _posix are of Linux and macOS, and os_posix.c of WASI, too.
 OWN_SYSTEM := $(SYSTEM) $(if $(filter linux macos,$(SYSTEM)),posix)
-OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/core/base/os_posix.c),$(foreach system, \
-    $(filter-out $(OWN_SYSTEM),linux macos posix windows wasm),$(wildcard lib/*/*/*_$(system).c cmd/*/*_$(system).c)))
+OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/core/base/os/os_posix.c),$(foreach system, \
+    $(filter-out $(OWN_SYSTEM),linux macos posix windows wasm),$(wildcard lib/*/*/*_$(system).c lib/*/*/*/*_$(system).c cmd/*/*_$(system).c)))
 LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM) $(if $(filter wasm,$(SYSTEM)),lib/views/page/page_frame.c),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
-EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/core/tokenizer/unicode/unicode_tables.S \
+EMBEDDED := lib/core/base/text/unicode_tables.S lib/views/pictures/colormap_tables.S lib/core/tokenizer/unicode/unicode_tables.S \
     $(if $(filter wasm,$(SYSTEM)),,lib/views/page/page_files.S)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/lib/core/model/builtin_files.o) \
@@ -230,7 +230,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/views/page/page.mk).
 $(BUILD)/lib/core/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/views/pictures/colormap_tables.o: $(wildcard lib/views/pictures/*.bin)
-$(BUILD)/lib/core/base/unicode_tables.o: $(wildcard lib/core/base/unicode/*.bin)
+$(BUILD)/lib/core/base/text/unicode_tables.o: $(wildcard lib/core/base/text/unicode/*.bin)
 $(BUILD)/lib/core/tokenizer/unicode/unicode_tables.o: $(wildcard lib/core/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

@@ -38,7 +38,7 @@ void print_text(struct attn_sink *out, const char *text)
     attn_sink_write(out, text, strlen(text));
 }
 
-/* Prints the escaped form of a token (base/escape.h). */
+/* Prints the escaped form of a token (base/text/escape.h). */
 static enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
                                       struct attn_error *err)
 {

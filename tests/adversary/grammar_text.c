@@ -6,7 +6,7 @@
  * it. Of a broken one the first bad byte is named; replaced, it holds one U+FFFD for each maximal
  * subpart; as bytes it comes back as it is.
  */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "model/builtin.h"
 #include "tests/adversary/case.h"
 #include "tests/support/naughty.h"

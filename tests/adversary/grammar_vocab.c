@@ -5,7 +5,7 @@
  * In a valid one each token has its id. A text of words, or characters, has the ids of these; one
  * of letters has those that merging by hand gives, always the first merge of the list that applies.
  */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/adversary/made_merges.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_internal.h"

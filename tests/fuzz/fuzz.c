@@ -2,7 +2,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

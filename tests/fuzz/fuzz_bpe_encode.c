@@ -5,7 +5,7 @@
  * Tokens cover the text from left to right and decode to it; for plain text they are those of a
  * plain loop over all pairs.
  */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_bpe.h"
 

@@ -5,7 +5,7 @@
  * It is read or refused in one line. With one that is read texts become tokens that lie in them.
  */
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 

@@ -5,9 +5,9 @@
  * beginning of it and "...". A string of JSON is one line of printable UTF-8 too, and the strict
  * reader gets the text of it, where that is UTF-8.
  */
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"

@@ -8,7 +8,7 @@
  * item again.
  */
 #include "base/buffer.h"
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "stream/items_internal.h"
 #include "tests/fuzz/fuzz.h"
 

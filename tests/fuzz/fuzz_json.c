@@ -6,7 +6,7 @@
  * and elements that are taken in one go are those that are pulled; strings unescape to UTF-8, in
  * place as well; the tree of an object has as many values as were pulled.
  */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"

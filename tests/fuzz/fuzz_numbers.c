@@ -4,7 +4,7 @@
  * What is accepted is what the C library's strtol family makes of it in the C locale; what is
  * refused breaks the grammar or the range. Numbers that are printed read back as the same bits.
  */
-#include "base/number.h"
+#include "base/text/number.h"
 #include "formats/float_text.h"
 #include "tensors/output.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,7 +5,7 @@
  * What is taken gives strict JSON with each key once, whose value is the last that was set: a
  * literal as it stands, a list of blocks, or a string. A refusal writes nothing.
  */
-#include "base/number.h"
+#include "base/text/number.h"
 #include "drawn/model_init_internal.h"
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,7 +5,7 @@
  * why there is no text. What renders once renders again to the same text.
  */
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "template/template.h"
 #include "tests/fuzz/fuzz.h"
 

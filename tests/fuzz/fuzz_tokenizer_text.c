@@ -6,7 +6,7 @@
  * special tokens are taken as text, the text has nothing that the normalizer changes, and no U+2581
  * where that stands for a space.
  */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode/unicode_internal.h"

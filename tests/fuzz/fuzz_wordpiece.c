@@ -6,7 +6,7 @@
  * longest beginning gives.
  */
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_internal.h"

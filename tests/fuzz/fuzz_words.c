@@ -7,7 +7,7 @@
  * space.
  */
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 

@@ -1,7 +1,7 @@
 /* tiny_bpe.c - see tiny_bpe.h. */
 #include "tests/fuzz/tiny_bpe.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/vocabulary.h"
 

@@ -1,7 +1,7 @@
 /* command.c - see command.h. */
 #include "tests/support/command.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/support/assert.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* naughty.c - see naughty.h. */
 #include "tests/support/naughty.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* svg.c - see svg.h. */
 #include "tests/support/svg.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/support/assert.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* tokenizing.c - see tokenizing.h. */
 #include "tests/support/tokenizing.h"
 
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "tests/support/assert.h"
 
 #include <string.h>

@@ -48,10 +48,10 @@ declare -A home=(
     [immintrin.h]='lib/(core/kernels/.*|media/towers/sha256\.c)'
 )
 
-# Headers of a system, and who may include them: sources that are named by one (lib/core/base/os.h). libxsmm and the tiles of
+# Headers of a system, and who may include them: sources that are named by one (lib/core/base/os/os.h). libxsmm and the tiles of
 # AMX are there on Linux alone. signal.h has a type of C, too, which headers need.
 of_system='(unistd|fcntl|poll|dirent|termios|pthread|sched|dlfcn|locale|xlocale|windows|io)\.h|(sys|linux|arpa|netinet|mach)/.*'
-system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/(api\.h|dynamic\.[ch])|lib/core/kernels/(amx|gemm_xsmm)\.c'
+system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/(api\.h|os/dynamic\.[ch])|lib/core/kernels/(amx|gemm_xsmm)\.c'
 names_of_system='__(linux|gnu_linux|APPLE|MACH|wasi|unix|MINGW(32|64))__|_WIN(32|64)'
 
 report() { echo "$*" >>"$found"; }
@@ -83,7 +83,7 @@ check_includes() {
             [[ -z ${home[$header]-} || $file =~ ^(${home[$header]})$ ]] ||
                 report "$place: '$target' belongs to ${home[$header]}"
             [[ ! $target =~ ^($of_system)$ && ($target != signal.h || $file = *.h) ]] || [[ $file =~ ^($system_files)$ ]] ||
-                report "$place: '$target' is of a system, expected lib/core/base/os.h, or a file that is named by the system"
+                report "$place: '$target' is of a system, expected lib/core/base/os/os.h, or a file that is named by the system"
             continue
         fi
         case $file in
@@ -193,7 +193,7 @@ check_names() {
 list_calls() {
     nm -A -g "$@" | awk '
         { file = $1; sub(/:.*/, "", file); sub(/.*\/lib\//, "", file); sub(/\.o$/, "", file) }
-        file ~ /^core\/base\/(system|os)_/ { next }
+        file ~ /^core\/base\/os\/(system|os)_/ { next }
         $(NF - 1) == "T" { defined[$NF] = file }
         $(NF - 1) == "U" { user[++n] = file; name[n] = $NF }
         END {

@@ -1,7 +1,7 @@
 /* test_base_fixed_text.c - lists of names in an array of fixed size, at its limit. */
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* Targets of output: links, and what somebody else put there. */
-#include "base/path.h"
 #include "base/sink_internal.h"
+#include "base/text/path.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 

@@ -1,9 +1,9 @@
 /* UTF-8, escaping, globs, numbers from text and in order, names of element types and notes. */
-#include "base/escape.h"
-#include "base/glob.h"
 #include "base/note.h"
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/glob.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "predict/answer_internal.h"
 #include "predict/logits.h"
 #include "tests/support/alloc_fail.h"

@@ -4,8 +4,8 @@
  * name becomes a path.
  */
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json_reader.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"

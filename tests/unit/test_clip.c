@@ -3,7 +3,7 @@
  * beside texts.
  */
 #include "attn.h"
-#include "base/thread.h"
+#include "base/os/thread.h"
 #include "forward/session_pack.h"
 #include "run/run_extra.h"
 #include "tests/support/encoders.h"

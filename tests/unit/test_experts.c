@@ -1,7 +1,7 @@
 /* test_experts.c - experts in MXFP4, as gpt-oss is published, and experts of models that are
  * packed: the bits of the values as they lie, and only the chosen ones are read. */
 #include "attn.h"
-#include "base/thread.h"
+#include "base/os/thread.h"
 #include "model/model_internal.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* Where the module of live pages is looked for. */
 #include "base/memory.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "live/live_module.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,7 @@
  * test_options.c - options structs of callers that were compiled with another version.
  */
 #include "attn.h"
-#include "base/given.h"
+#include "base/text/given.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

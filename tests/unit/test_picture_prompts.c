@@ -3,7 +3,7 @@
  * processors of transformers 5.23 give: tests/fixtures/vision.tar.
  */
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/os/thread.h"
 #include "formats/json.h"
 #include "input/position.h"
 #include "model/model_internal.h"

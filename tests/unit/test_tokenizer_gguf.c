@@ -2,7 +2,7 @@
  * test_tokenizer_gguf.c - the tokenizers in GGUF files: the ids of the models' own tokenizers for
  * all texts of fixtures/gguf, and what is refused.
  */
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "model/model.h"
 #include "tests/support/alloc_fail.h"

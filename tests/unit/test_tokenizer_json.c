@@ -4,8 +4,8 @@
  * refused.
  */
 #include "attn.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"

@@ -4,7 +4,7 @@
  * and what is refused.
  */
 #include "attn.h"
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"

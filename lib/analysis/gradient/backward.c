@@ -7,9 +7,9 @@
 #include "gradient/backward.h"
 
 #include "attention/attention_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
 #include "trace/blocks_internal.h"

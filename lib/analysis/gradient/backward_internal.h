@@ -9,8 +9,8 @@
 #ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
 #define ATTN_GRADIENT_BACKWARD_INTERNAL_H
 
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 

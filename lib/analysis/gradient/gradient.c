@@ -2,9 +2,9 @@
  * between a session and the trace that wants gradients. */
 #include "gradient/gradient.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "gradient/relevance.h"
 #include "gradient/tape.h"
 #include "model/model_internal.h"

@@ -10,8 +10,8 @@
 
 #include "attention/attention_internal.h"
 #include "attention/heads.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
-#include "base/thread.h"
 #include "trace/site_set.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* head_card_texts.c - chooses the texts of a card, and writes texts for pages. */
 #include "measures/head_cards_internal.h"
 
-#include "base/escape.h"
+#include "base/text/escape.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #include "measures/head_cards_internal.h"
 
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/random.h"
-#include "base/thread.h"
 #include "measures/metric.h"
 #include "trace/trace_internal.h"
 

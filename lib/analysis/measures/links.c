@@ -2,12 +2,12 @@
 #include "measures/links.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* measure.c - see measure.h. */
 #include "measures/analysis_internal.h"
 
-#include "base/edit_distance.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/edit_distance.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
 
 #include <math.h>
 #include <string.h>

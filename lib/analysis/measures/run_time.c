@@ -1,8 +1,8 @@
 /* run_time.c - estimates how long runs take before they are made. */
 #include "run/run_internal.h"
 
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "catalog/cost.h"
 #include "model/model_internal.h"
 

@@ -11,10 +11,10 @@
 #include "sites/contacts.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

@@ -3,9 +3,9 @@
 #include "sites/derived_internal.h"
 
 #include "attention/attention_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
 #include "run/run_internal.h"

@@ -13,9 +13,9 @@
 #include "sites/derived_internal.h"
 
 #include "attention/keys.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

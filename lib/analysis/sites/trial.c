@@ -2,10 +2,10 @@
  * stacked, so that matrix products are fast; each run keeps its own edits. */
 #include "sites/trial.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "measures/run_measures.h"

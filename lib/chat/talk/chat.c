@@ -1,11 +1,11 @@
 /* chat.c - see chat.h. */
 #include "talk/chat.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "talk/tokenizer_chat.h"
 #include "template/template.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -2,8 +2,8 @@
  * that it may name. It is read here and rendered by the room `template`. */
 #include "talk/tokenizer_chat.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "tokenizer/tokenizer_class.h"

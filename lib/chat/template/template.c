@@ -1,10 +1,10 @@
 /* template.c - a template as a value: parsed once, rendered any number of times. */
 #include "template/template.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "template/template_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* template_filters.c - filters and tests of templates. */
-#include "base/fixed_text.h"
-#include "base/number.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "template/template_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* template_machine.c - evaluates expressions and runs statements of templates. */
-#include "base/escape.h"
-#include "base/fixed_text.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "template/template_internal.h"
 
 #include <string.h>

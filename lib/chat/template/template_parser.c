@@ -1,5 +1,5 @@
 /* template_parser.c - the syntax of templates: tokens to a tree. */
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 #include "template/template_internal.h"
 
 #include <string.h>

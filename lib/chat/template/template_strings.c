@@ -1,6 +1,6 @@
 /* template_strings.c - attributes and methods of values of templates, as in Python's sandbox. */
-#include "base/fixed_text.h"
-#include "base/utf8.h"
+#include "base/text/fixed_text.h"
+#include "base/text/utf8.h"
 #include "template/template_internal.h"
 #include "tokenizer/unicode/unicode_internal.h"
 

@@ -1,8 +1,8 @@
 /* template_text.c - values of templates as text: Python's str and repr, JSON, times. */
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "formats/float_text.h"
 #include "formats/json_reader.h"
 #include "template/template_internal.h"

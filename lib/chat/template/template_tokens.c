@@ -1,6 +1,6 @@
 /* template_tokens.c - the tokens of a template, with trim_blocks and lstrip_blocks. */
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "template/template_internal.h"
 #include "tokenizer/unicode/unicode_internal.h"
 

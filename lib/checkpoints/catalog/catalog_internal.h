@@ -2,8 +2,8 @@
 #ifndef ATTN_CATALOG_CATALOG_INTERNAL_H
 #define ATTN_CATALOG_CATALOG_INTERNAL_H
 
-#include "base/path.h"
 #include "base/status.h"
+#include "base/text/path.h"
 #include "catalog/catalog.h"
 
 #include <stdbool.h>

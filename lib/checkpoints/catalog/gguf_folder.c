@@ -2,8 +2,8 @@
 #include "catalog/catalog_internal.h"
 
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "formats/gguf.h"
 #include "model/tower_reader.h"
 

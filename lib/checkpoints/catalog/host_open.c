@@ -1,8 +1,8 @@
 /* host_open.c - see host_open.h. */
 #include "catalog/host_open.h"
 
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "catalog/catalog.h"
 #include "formats/gguf.h"
 

@@ -3,13 +3,13 @@
 #include "drawn/model_init.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "drawn/model_init_internal.h"
 #include "model/family.h"
 

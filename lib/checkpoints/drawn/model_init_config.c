@@ -1,12 +1,12 @@
 /* model_init_config.c - makes the text of config.json. Values from a file are copied unchanged. */
 #include "drawn/model_init_internal.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "model/family.h"

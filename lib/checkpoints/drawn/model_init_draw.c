@@ -8,10 +8,10 @@
  */
 #include "drawn/model_init_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <math.h>
 #include <stddef.h>

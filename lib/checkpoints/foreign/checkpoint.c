@@ -2,10 +2,10 @@
 #include "foreign/checkpoint.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "foreign/foreign.h"
 #include "foreign/pickle.h"
 #include "foreign/torch.h"

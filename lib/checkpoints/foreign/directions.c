@@ -4,11 +4,11 @@
  * belongs to the output of layer N, counted from 0. llama.cpp keeps it at place N - 1 of a buffer
  * and reads place i - 1 for layer i, so nothing is shifted, and layer 0 has none.
  */
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "edits/edits_internal.h"
 #include "formats/gguf.h"
 #include "formats/tensor_files_internal.h"

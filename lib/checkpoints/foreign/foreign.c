@@ -2,10 +2,10 @@
 #include "foreign/foreign.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "formats/json.h"
 #include "formats/tensor_files_internal.h"
 

@@ -10,7 +10,7 @@
  */
 #include "foreign/nanochat_stream.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "model/config_internal.h"
 #include "model/families/families_internal.h"
 

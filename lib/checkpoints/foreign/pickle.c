@@ -7,10 +7,10 @@
  */
 #include "foreign/pickle.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -10,9 +10,9 @@
  */
 #include "foreign/tokenizer_ranks.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/vocabulary.h"

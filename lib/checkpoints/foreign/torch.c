@@ -2,10 +2,10 @@
 #include "foreign/torch.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "foreign/foreign.h"
 #include "formats/opener.h"
 #include "formats/tensor_files_internal.h"

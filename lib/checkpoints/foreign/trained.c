@@ -1,11 +1,11 @@
 /* trained.c - see trained.h. */
 #include "foreign/trained.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "foreign/foreign.h"
 #include "foreign/torch.h"
 #include "formats/float_text.h"

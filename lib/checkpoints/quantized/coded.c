@@ -7,10 +7,10 @@
  */
 #include "quantized/quantized_internal.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "model/weights.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* quantized.c - the row of lib/parts.c for quantized folders: what decodes them later. */
 #include "quantized/quantized.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "quantized/quantized_internal.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* scheme.c - reads how a folder is quantized, and refuses by name what is not read. */
 #include "quantized/quantized_internal.h"
 
-#include "base/escape.h"
-#include "base/path.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 
 #include <string.h>
 #include <strings.h>

@@ -9,9 +9,9 @@
 #include "attention/attention_internal.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
-#include "base/given.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/given.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

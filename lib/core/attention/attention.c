@@ -2,8 +2,8 @@
 #include "attention/attention_internal.h"
 
 #include "attention/keys.h"
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "trace/places_internal.h"
 #include "trace/site_set.h"
 

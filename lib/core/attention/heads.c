@@ -5,8 +5,8 @@
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
-#include "base/thread.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

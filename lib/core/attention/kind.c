@@ -1,9 +1,9 @@
 /* kind.c - the list of kinds, and kinds parsed from and written as text. */
 #include "attention/attention_internal.h"
 
-#include "base/fixed_text.h"
-#include "base/given.h"
-#include "base/number.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * systems. The Makefile includes it into every source.
  *
  * Instead of unbounded copies use snprintf, memcpy or struct attn_buffer; instead of unchecked
- * conversions use the parsers of base/number.h; strtok has hidden state. A call is a warning, in CI
- * an error. This file includes no headers, so that no source can depend on them through it.
+ * conversions use the parsers of base/text/number.h; strtok has hidden state. A call is a warning,
+ * in CI an error. This file includes no headers, so that no source can depend on them through it.
  */
 #ifndef ATTN_BASE_BANNED_H
 #define ATTN_BASE_BANNED_H

@@ -1,7 +1,7 @@
 /* dtype.c - see dtype.h. */
 #include "base/dtype_internal.h"
 
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 
 #include <string.h>
 

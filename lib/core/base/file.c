@@ -2,12 +2,12 @@
 #include "base/file.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/os/system.h"
 #include "base/status_internal.h"
-#include "base/system.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 
 #include <errno.h>
 #include <stdint.h>

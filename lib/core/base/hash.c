@@ -1,7 +1,7 @@
 /* hash.c - see hash.h. */
 #include "base/hash.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 uint64_t attn_hash_seed(void)
 {

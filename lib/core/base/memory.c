@@ -1,8 +1,8 @@
 /* memory.c - see memory.h. Growing always copies, because realloc would not keep the alignment. */
 #include "base/memory.h"
 
+#include "base/os/system.h"
 #include "base/status_internal.h"
-#include "base/system.h"
 
 #include <assert.h>
 #include <stdatomic.h>

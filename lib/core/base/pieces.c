@@ -4,9 +4,9 @@
 #include "base/pieces.h"
 
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 
 enum { TEXTS_PER_THREAD = 3, N_TEXT_MAX = 64 };
 

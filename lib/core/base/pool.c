@@ -14,10 +14,10 @@
  */
 #include "base/pool_internal.h"
 
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/system.h"
+#include "base/os/os.h"
+#include "base/os/system.h"
+#include "base/text/given.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -7,13 +7,13 @@
 #include "base/sink_internal.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
+#include "base/text/path.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
  * renamed by the commit. A target that is not a regular file (a FIFO, a device) is written
  * directly; one of our descriptors (/dev/stdout, /dev/fd/N) is written through a copy. Symbolic
  * links are resolved. Read-only files are errors, and so are files and links that another user may
- * have planted in a world-writable folder (base/path.h).
+ * have planted in a world-writable folder (base/text/path.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H

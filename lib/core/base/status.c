@@ -1,9 +1,9 @@
 /* status.c - see status.h. */
 #include "base/status_internal.h"
 
-#include "base/fixed_text.h"
-#include "base/os.h"
-#include "base/utf8.h"
+#include "base/os/os.h"
+#include "base/text/fixed_text.h"
+#include "base/text/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* edit_texts.c - see edit_texts.h. */
 #include "edits/edit_texts.h"
 
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
+#include "base/text/path.h"
 #include "edits/edits_internal.h"
 
 #include <string.h>

@@ -8,9 +8,9 @@
  */
 #include "edits/edits_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -7,9 +7,9 @@
  */
 #include "edits/edits_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "input/position.h"
 #include "trace/trace_internal.h"

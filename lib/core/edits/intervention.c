@@ -1,11 +1,11 @@
 /* intervention.c - see intervention.h. */
 #include "edits/edits_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "formats/npz.h"
 #include "formats/tensor_files_internal.h"
 #include "model/config_internal.h"

@@ -9,11 +9,11 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/fixed_text.h"
+#include "base/text/path.h"
+#include "base/text/utf8.h"
 #include "formats/tensor_files_internal.h"
 
 #include <inttypes.h>

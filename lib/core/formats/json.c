@@ -6,10 +6,10 @@
  */
 #include "formats/json.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json_reader.h"
 
 #include <cjson/cJSON.h>

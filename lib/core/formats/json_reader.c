@@ -3,10 +3,10 @@
  * rely on that. */
 #include "formats/json_reader.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* json_writer.c - see json_writer.h. */
 #include "formats/json_writer.h"
 
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "formats/float_text.h"
 
 #include <assert.h>

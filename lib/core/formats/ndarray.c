@@ -1,10 +1,10 @@
 /* ndarray.c - see ndarray.h. */
 #include "formats/tensor_files_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "formats/npy.h"
 
 #include <math.h>

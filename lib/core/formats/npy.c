@@ -13,10 +13,10 @@
 #include "formats/npy.h"
 
 #include "base/dtype_internal.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "formats/tensor_files_internal.h"
 
 #include <stdint.h>

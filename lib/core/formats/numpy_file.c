@@ -1,7 +1,7 @@
 /* numpy_file.c - see numpy_file.h. Numbers in archives are little-endian. */
 #include "formats/numpy_file.h"
 
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 /* Appends a CSV field, with quotes if RFC 4180 needs them. */
 void attn_csv_field_append(struct attn_buffer *out, const char *text, size_t size);
 
-/* Appends a CSV field with text from outside, which is escaped (base/escape.h). If it begins with =
+/* Appends a CSV field with escaped text from outside (base/text/escape.h). If it begins with =
  * + - or @, which a spreadsheet would run as a formula, that character is escaped too: \x3d, \x2b,
  * \x2d, \x40. */
 void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size);

@@ -12,9 +12,9 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "formats/opener.h"
 

@@ -11,10 +11,10 @@
 #include "formats/tensor_files_internal.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json_reader.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* tensor_files.c - see tensor_files.h. */
 #include "formats/tensor_files_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5). */
 #include "formats/zip.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 
 #include <stdint.h>
 #include <stdlib.h>

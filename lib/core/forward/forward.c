@@ -1,11 +1,11 @@
 /* forward.c - decides which tensors a feed still needs and when it ends, and visits its tensors. */
 #include "forward/forward_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"

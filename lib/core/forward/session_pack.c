@@ -3,10 +3,10 @@
 
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "forward/step_internal.h"
 #include "trace/blocks_internal.h"
 

@@ -1,8 +1,8 @@
 /* arrays_input.c - see arrays_input.h. */
 #include "input/arrays_input.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 
 bool attn_input_is_arrays(const struct attn_input *input)

@@ -1,8 +1,8 @@
 /* pass.c - see pass.h. */
 #include "input/pass.h"
 
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 
 /* Whether the text is fed in pieces. */
 static bool has_pieces(const struct attn_pass *pass)

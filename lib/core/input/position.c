@@ -6,13 +6,13 @@
  */
 #include "input/position.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* spaces.c - see spaces.h. */
 #include "input/spaces.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "input/sequence.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -3,9 +3,9 @@
 #include "model/config.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"

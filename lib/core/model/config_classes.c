@@ -8,8 +8,8 @@
  */
 #include "model/family.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

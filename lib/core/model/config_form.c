@@ -2,8 +2,8 @@
  * parts, then reads sizes, heads, the parts of a block, and the windows of layers. */
 #include "model/config_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "trace/site_set.h"
 
 #include <math.h>

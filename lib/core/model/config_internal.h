@@ -4,7 +4,7 @@
 #ifndef ATTN_MODEL_CONFIG_INTERNAL_H
 #define ATTN_MODEL_CONFIG_INTERNAL_H
 
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "model/config.h"
 #include "model/config_fields.h"

@@ -3,8 +3,8 @@
 #include "model/config_internal.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "trace/site_set.h"
 
 #include <math.h>

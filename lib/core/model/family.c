@@ -1,9 +1,9 @@
 /* family.c - see family.h: the list of families, and reading a config of any family. */
 #include "model/family.h"
 
-#include "base/edit_distance.h"
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/edit_distance.h"
+#include "base/text/fixed_text.h"
 #include "model/tower_reader.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* family_guess.c - see family_guess.h: compares the names of tensors with those of each family. */
 #include "model/family_guess.h"
 
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "model/weights.h"
 
 /* Whether ST has the tensors of BERT with types of tokens for pairs of texts. RoBERTa's have the

@@ -8,9 +8,9 @@
 
 #include "base/dtype_internal.h"
 #include "base/elementary.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "formats/float_text.h"
 #include "formats/tensor_files_internal.h"
 #include "model/gguf_keys.h"

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "formats/gguf.h"
 #include "model/model_internal.h"
 

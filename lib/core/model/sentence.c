@@ -11,12 +11,12 @@
 #include "model/model_internal.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/json.h"
 
 #include <stdio.h>

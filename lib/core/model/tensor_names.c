@@ -1,9 +1,9 @@
 /* tensor_names.c - see tensor_names.h. */
 #include "model/tensor_names.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/tensor_files.h"
 #include "model/weights.h"
 

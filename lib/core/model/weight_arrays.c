@@ -3,10 +3,10 @@
 #include "model/weight_arrays.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 

@@ -9,10 +9,10 @@
 #include "base/dtype_internal.h"
 #include "base/elementary.h"
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/fixed_text.h"
 #include "model/elements.h"
 
 #include <assert.h>

@@ -1,11 +1,11 @@
 /* param.c - see param.h. */
 #include "params/param_internal.h"
 
-#include "base/edit_distance.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/edit_distance.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* param_rules.c - see param_rules.h. */
 #include "params/param_rules.h"
 
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 
 #include <stdio.h>
 #include <string.h>

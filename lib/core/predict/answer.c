@@ -3,9 +3,9 @@
 
 #include "attention/keys.h"
 #include "base/elementary.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "input/position.h"
 #include "input/sequence.h"
 #include "kernels/kernels.h"

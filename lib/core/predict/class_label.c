@@ -1,10 +1,10 @@
 /* class_label.c - see class_label.h. */
 #include "predict/class_label.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "model/config_internal.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* mask_token.c - see answer_internal.h. */
 #include "predict/answer_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>

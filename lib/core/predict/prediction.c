@@ -2,9 +2,9 @@
 #include "predict/prediction.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"

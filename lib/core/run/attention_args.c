@@ -2,9 +2,9 @@
 #include "run/attention_args.h"
 
 #include "attention/attention_internal.h"
-#include "base/given.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
 #include "run/run_internal.h"
 

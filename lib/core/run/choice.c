@@ -2,10 +2,10 @@
  */
 #include "run/run_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"

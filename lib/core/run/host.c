@@ -1,13 +1,13 @@
 /* host.c - see host.h. */
 #include "run/host_internal.h"
 
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "input/reader.h"

@@ -2,8 +2,8 @@
 #include "run/run_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/text/fixed_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

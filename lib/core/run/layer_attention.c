@@ -2,10 +2,10 @@
 #include "run/layer_attention.h"
 
 #include "attention/attention_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/tensor_files_internal.h"
 #include "trace/trace_internal.h"
 

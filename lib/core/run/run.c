@@ -3,10 +3,10 @@
 #include "run/run_internal.h"
 
 #include "attention/attention_internal.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"

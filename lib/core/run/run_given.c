@@ -1,7 +1,7 @@
 /* run_given.c - what a request gives: its checks, and the options of its outputs. */
 #include "run/run_internal.h"
 
-#include "base/given.h"
+#include "base/text/given.h"
 #include "tensors/view.h"
 #include "tensors/writer.h"
 

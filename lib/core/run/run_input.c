@@ -2,8 +2,8 @@
  * about them, and limits of their length and of the time of a run. */
 #include "run/run_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"

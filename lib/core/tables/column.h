@@ -9,7 +9,7 @@ enum attn_value_type {
     ATTN_VALUE_MISSING = 0, /* type of a cell without a value; no column has this type */
     ATTN_VALUE_INTEGER = 1,
     ATTN_VALUE_REAL = 2,
-    ATTN_VALUE_TEXT = 3,    /* any bytes; escaped when they are written (base/escape.h) */
+    ATTN_VALUE_TEXT = 3,    /* any bytes; escaped when they are written (base/text/escape.h) */
     ATTN_VALUE_BOOLEAN = 4, /* the integer 0 or 1 */
     ATTN_VALUE_LIST = 5,    /* integers: a shape, or the ids of a text */
     ATTN_VALUE_REALS = 6    /* a list of reals: a log-probability per token */

@@ -1,10 +1,10 @@
 /* document.c - see document.h. */
 #include "tables/document.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/float_text.h"
 #include "formats/json_writer.h"
 #include "tables/table_internal.h"

@@ -47,7 +47,7 @@ enum attn_json_layout {
 /* How text shows the numbers of a column. */
 enum attn_number_style {
     ATTN_NUMBER_PLAIN,
-    /* with a prefix (base/number.h): bytes, operations or a count, as the unit says */
+    /* with a prefix (base/text/number.h): bytes, operations or a count, as the unit says */
     ATTN_NUMBER_QUANTITY,
     ATTN_NUMBER_PERCENT, /* the number is a share */
     ATTN_NUMBER_FIXED    /* as many decimals as the column has, whatever the magnitude */

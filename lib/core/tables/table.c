@@ -3,10 +3,10 @@
 #include "tables/table_internal.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 
 #include <math.h>
 #include <string.h>

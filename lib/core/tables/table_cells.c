@@ -2,7 +2,7 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "formats/float_text.h"
 #include "formats/quoting.h"
 #include "tables/table_internal.h"

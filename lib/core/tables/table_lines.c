@@ -8,8 +8,8 @@
  */
 #include "tables/table_writer_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "tables/table_internal.h"
 #include "tables/table_order.h"
 #include "tables/text_table.h"

@@ -3,11 +3,11 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
 #include "tables/table_internal.h"
 

@@ -3,7 +3,7 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
-#include "base/given.h"
+#include "base/text/given.h"
 #include "formats/float_text.h"
 #include "formats/json_writer.h"
 #include "formats/quoting.h"

@@ -17,10 +17,10 @@
  * two is left out. LaTeX needs the packages booktabs and siunitx, and longtable for a table that is
  * longer than a page.
  *
- * Texts are escaped by the rules of base/escape.h, and in JSON by those of JSON. In CSV the first
- * character of a text is escaped (\x3d) if it is = + - or @, so that no spreadsheet runs the text.
- * Labels of a user's file are exceptions (ATTN_NOTATION_LABEL). Booleans are true and false in
- * JSON, yes and no in aligned text, else 1 and 0; lists are [1, 2]. Reals follow the notation of
+ * Texts are escaped by the rules of base/text/escape.h, and in JSON by those of JSON. In CSV the
+ * first character of a text is escaped (\x3d) if it is = + - or @, so that no spreadsheet runs the
+ * text. Labels of a user's file are exceptions (ATTN_NOTATION_LABEL). Booleans are true and false
+ * in JSON, yes and no in aligned text, else 1 and 0; lists are [1, 2]. Reals follow the notation of
  * their column. Where that is fixed decimals, aligned text shows 0 as "0", and a number that these
  * decimals would show as zero as 1.2e-07.
  */

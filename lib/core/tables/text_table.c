@@ -1,7 +1,7 @@
 /* text_table.c - see text_table.h. */
 #include "tables/text_table.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

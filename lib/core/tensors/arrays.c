@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -13,10 +13,10 @@
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "trace/trace_internal.h"
 
 /* A matrix with rows still to come. */

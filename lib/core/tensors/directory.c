@@ -1,14 +1,14 @@
 /* directory.c - see directory.h: first the manifest, then the directory that contains it. */
 #include "tensors/directory.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "base/version.h"
 #include "formats/json.h"
 #include "tensors/labels_json.h"

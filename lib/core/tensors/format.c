@@ -1,9 +1,9 @@
 /* format.c - the list of the formats; see format.h. */
 #include "tensors/format_internal.h"
 
-#include "base/fixed_text.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "tensors/writer.h"
 
 #include <stdio.h>

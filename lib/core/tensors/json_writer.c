@@ -13,7 +13,7 @@
  * "source_tokens" of cross-attention are present if the run has any; "kv_heads", the key/value head
  * of each head, if heads share them; "picture", its size in pixels, tiles and cells, if the text
  * has one. Texts are strings by JSON's rules, and bytes of tokens that are not UTF-8 stand as \xNN
- * (base/escape.h).
+ * (base/text/escape.h).
  */
 #include "formats/json_writer.h"
 #include "input/reader.h"

@@ -1,15 +1,15 @@
 /* outputs.c - passes one trace to several writers; see outputs.h. */
 #include "tensors/outputs_internal.h"
 
-#include "base/given.h"
+#include "base/text/given.h"
 #include "tensors/view.h"
 #include "tensors/writer.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "tables/table_writer_internal.h"
 #include "tensors/format_internal.h"
 

@@ -12,9 +12,9 @@
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
 

@@ -1,9 +1,9 @@
 /* token_text.c - see token_text.h. */
 #include "tensors/token_text.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "input/seen.h"
 #include "trace/trace_internal.h"
 

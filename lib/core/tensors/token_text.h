@@ -1,4 +1,4 @@
-/* token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h. */
+/* token_text.h - the tokens of a run as printable text, escaped as in base/text/escape.h. */
 #ifndef ATTN_TENSORS_TOKEN_TEXT_H
 #define ATTN_TENSORS_TOKEN_TEXT_H
 

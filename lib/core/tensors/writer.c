@@ -1,11 +1,11 @@
 /* writer.c - what all formats share; see writer.h. */
 #include "tensors/writer.h"
 
-#include "base/given.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/given.h"
 #include "formats/float_text.h"
 #include "tensors/format_internal.h"
 #include "tensors/token_text.h"

@@ -1,9 +1,9 @@
 /* added_tokens.c - see added_tokens.h. */
 #include "tokenizer/added_tokens.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json_reader.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/token_search.h"

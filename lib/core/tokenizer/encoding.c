@@ -1,8 +1,8 @@
 /* encoding.c - see encoding.h. */
 #include "tokenizer/encoding.h"
 
-#include "base/given.h"
 #include "base/memory.h"
+#include "base/text/given.h"
 #include "tokenizer/tokenizer_internal.h"
 
 ATTN_DEFAULTS(attn_encode_options, .size = sizeof(struct attn_encode_options))

@@ -16,7 +16,7 @@
 #define ATTN_TOKENIZER_PIPELINE_H
 
 #include "base/buffer.h"
-#include "base/thread.h"
+#include "base/os/thread.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stddef.h>

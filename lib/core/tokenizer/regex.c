@@ -2,10 +2,10 @@
 #include "tokenizer/regex.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
 #include "tokenizer/regex_syntax.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -28,8 +28,8 @@
 /* clang-format on */
 #include "tokenizer/regex_syntax.h"
 
-#include "base/escape.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "base/version.h"
 #include "tokenizer/unicode/unicode_internal.h"
 

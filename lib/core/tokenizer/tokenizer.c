@@ -1,11 +1,11 @@
 /* tokenizer.c - see tokenizer.h. */
 #include "tokenizer/tokenizer.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/utf8.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/opener.h"

@@ -10,9 +10,9 @@
  */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json.h"
 
 #include <stdlib.h>

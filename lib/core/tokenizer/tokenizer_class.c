@@ -1,10 +1,10 @@
 /* tokenizer_class.c - see tokenizer_class.h. */
 #include "tokenizer/tokenizer_class.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdarg.h>

@@ -4,10 +4,10 @@
 #define ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
 
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/note.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/fixed_text.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"

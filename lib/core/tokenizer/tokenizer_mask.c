@@ -2,8 +2,8 @@
  * in older directories, special_tokens_map.json. It is a string, or an object with "content". */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 
 #include <string.h>

@@ -7,11 +7,11 @@
  */
 #include "tokenizer/vocabulary.h"
 
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

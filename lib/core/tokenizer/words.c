@@ -3,11 +3,11 @@
  * drops. */
 #include "tokenizer/words.h"
 
-#include "base/edit_distance.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/edit_distance.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
 /* capture.c - see capture.h: one block of memory holds all selected tensors, which events fill row
  * by row. */
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "kernels/kernels.h"
 #include "trace/trace_internal.h"
 

@@ -2,9 +2,9 @@
  * them. */
 #include "trace/trace_internal.h"
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "trace/blocks_internal.h"
 
 #include <assert.h>

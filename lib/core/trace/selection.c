@@ -8,12 +8,12 @@
  */
 #include "trace/trace_internal.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "trace/blocks_internal.h"
 #include "trace/places_internal.h"
 

@@ -1,11 +1,11 @@
 /* site.c - the table of sites, and lists of them read from text. */
 #include "trace/trace_internal.h"
 
-#include "base/edit_distance.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
-#include "base/glob.h"
 #include "base/status_internal.h"
+#include "base/text/edit_distance.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/glob.h"
 #include "trace/blocks_internal.h"
 
 #include <stdio.h>

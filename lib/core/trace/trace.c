@@ -2,8 +2,8 @@
  * rows. */
 #include "trace/trace_internal.h"
 
-#include "base/given.h"
 #include "base/pool_internal.h"
+#include "base/text/given.h"
 #include "trace/blocks_internal.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* image.c - see image.h. */
 #include "image/image.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t n,
                                         struct attn_error *err)

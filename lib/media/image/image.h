@@ -2,8 +2,8 @@
 #ifndef ATTN_IMAGE_IMAGE_H
 #define ATTN_IMAGE_IMAGE_H
 
+#include "base/os/thread.h"
 #include "base/status.h"
-#include "base/thread.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* image_file.c - see image_file_internal.h: detects the format of a file, and reads arrays. */
 #include "image/image_file_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/npy.h"
 #include "formats/tensor_files_internal.h"
 

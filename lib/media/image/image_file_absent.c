@@ -3,8 +3,8 @@
  * fail. */
 #include "image/image_file_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 static enum attn_status refuse(const struct attn_file *file, const char *what,
                                struct attn_error *err)

@@ -7,10 +7,10 @@
  */
 #include "image/image_file_internal.h"
 
-#include "base/dynamic.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/dynamic.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "image/image_functions.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* image_library.c - see image_file_internal.h: opens the libraries that read pictures. */
 #include "image/image_file_internal.h"
 
-#include "base/dynamic.h"
-#include "base/escape.h"
+#include "base/os/dynamic.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 enum attn_status attn_image_library_open(const struct attn_image_library *library, const char *path,
                                          void *into, struct attn_error *err)

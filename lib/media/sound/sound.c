@@ -1,10 +1,10 @@
 /* sound.c - see sound.h. */
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "sound/sound_internal.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <errno.h>
 #include <string.h>

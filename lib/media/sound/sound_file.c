@@ -2,11 +2,11 @@
  * needed. */
 #include "sound/sound_internal.h"
 
-#include "base/dynamic.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/dynamic.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <math.h>
 #include <stdint.h>

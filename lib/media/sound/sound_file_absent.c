@@ -2,8 +2,8 @@
  * libraries. */
 #include "sound/sound_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <string.h>
 

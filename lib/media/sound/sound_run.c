@@ -1,8 +1,8 @@
 /* sound_run.c - what a run does with sound: a spectrogram, and two convolutions over it. */
 #include "run/run_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
 #include "input/encoder.h"

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/os/thread.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"
 #include "towers/image_patches.h"

@@ -6,9 +6,9 @@
  */
 #include "towers/gguf_projector.h"
 
-#include "base/fixed_text.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/text/fixed_text.h"
+#include "base/text/path.h"
 #include "formats/float_text.h"
 #include "model/families/families_internal.h"
 #include "model/gguf_keys.h"

@@ -1,8 +1,8 @@
 /* image_input.c - see pixels_internal.h. */
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "input/pass.h"
 #include "model/model_internal.h"
 #include "towers/image_patches.h"

@@ -18,9 +18,9 @@
 #include "towers/image_patches.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"
 

@@ -1,9 +1,9 @@
 /* picture_position.c - see picture_position.h. */
 #include "towers/picture_position.h"
 
-#include "base/escape.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "towers/picture_prompt.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "towers/picture_prompt.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "formats/json_writer.h"
 #include "model/model_internal.h"
 #include "talk/chat.h"

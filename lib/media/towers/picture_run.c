@@ -1,10 +1,10 @@
 /* picture_run.c - what a run does with pictures, and the rows of their readers. */
 #include "run/run_internal.h"
 
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "model/model_internal.h"
 #include "tensors/format_internal.h"
 #include "towers/before_backward.h"

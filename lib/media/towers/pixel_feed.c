@@ -1,7 +1,7 @@
 /* pixel_feed.c - see pixel_feed.h. */
 #include "towers/pixel_feed.h"
 
-#include "base/given.h"
+#include "base/text/given.h"
 #include "forward/forward_internal.h"
 #include "towers/image_patches.h"
 

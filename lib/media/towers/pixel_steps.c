@@ -2,11 +2,11 @@
  * processors of transformers 5.23 that resize with Pillow. */
 #include "towers/pixel_steps.h"
 
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/json.h"
 #include "model/model_internal.h"
 #include "towers/gguf_projector.h"

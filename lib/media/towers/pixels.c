@@ -1,9 +1,9 @@
 /* pixels.c - see pixels.h. */
 #include "towers/pixels_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/ndarray.h"
 #include "image/image_file_internal.h"
 #include "towers/pixel_steps.h"

@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-struct attn_monitor;     /* Declared in base/thread.h. */
+struct attn_monitor;     /* Declared in base/os/thread.h. */
 struct attn_pixel_steps; /* Declared in pixel_steps.h. */
 
 /* What makes the pixels for a model that reads pictures. Borrows everything. */

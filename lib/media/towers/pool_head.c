@@ -10,7 +10,7 @@
 #include "towers/pool_head.h"
 
 #include "base/elementary.h"
-#include "base/given.h"
+#include "base/text/given.h"
 #include "forward/step_internal.h"
 #include "trace/trace_internal.h"
 

@@ -2,8 +2,8 @@
  * config.json. Texts are those of the processors of transformers 5.23. */
 #include "towers/vision_family.h"
 
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "trace/site_set.h"
 
 #include <limits.h>

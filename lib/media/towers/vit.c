@@ -14,8 +14,8 @@
  * gate_proj, up_proj and down_proj; CLIP's patches have no bias; a file saved without the
  * classifier has no logits. For positions of another grid see image_patches.c.
  */
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "model/families/families_internal.h"
 #include "towers/image_patches.h"
 

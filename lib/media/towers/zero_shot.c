@@ -1,10 +1,10 @@
 /* zero_shot.c - see zero_shot.h. */
 #include "towers/zero_shot.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "forward/session_pack.h"
 #include "input/pass.h"
 #include "model/model_internal.h"

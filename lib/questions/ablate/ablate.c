@@ -3,12 +3,12 @@
  * masked in every kind of attention. */
 #include "ablate/ablate_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "gradient/backward.h"
 #include "machine/part_sums.h"
 #include "machine/questions.h"

@@ -2,8 +2,8 @@
 #include "ablate/ablate_internal.h"
 
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 

@@ -3,8 +3,8 @@
 #include "ablate/ablate_internal.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"
 #include "trace/places_internal.h"

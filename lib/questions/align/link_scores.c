@@ -1,10 +1,10 @@
 /* link_scores.c - see align_extra.h. */
 #include "align/align_extra.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "machine/rows.h"
 #include "measures/links.h"
 #include "tables/table_internal.h"

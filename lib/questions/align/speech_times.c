@@ -3,10 +3,10 @@
 
 #include "align/align_internal.h"
 #include "align/text_words.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "machine/questions_internal.h"
 #include "machine/rows.h"
 #include "model/config_internal.h"

@@ -1,10 +1,10 @@
 /* text_words.c - see text_words.h. */
 #include "align/text_words.h"
 
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/fixed_text.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #include "align/align_internal.h"
 
 #include "align/align_extra.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
 #include "machine/rows.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  * share. */
 #include "attribute/attribute_internal.h"
 
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "machine/questions.h"
 
 static const int methods[] = {ATTN_ATTRIBUTE_DLA,          ATTN_ATTRIBUTE_SALIENCY,

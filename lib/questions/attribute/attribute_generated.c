@@ -3,10 +3,10 @@
 
 #include "attribute/attribute_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "machine/rows.h"
 #include "predict/prediction.h"
 #include "run/run_internal.h"

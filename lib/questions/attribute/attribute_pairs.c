@@ -9,9 +9,9 @@
 #include "attribute/attribute_sides.h"
 
 #include "attention/attention_internal.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "edits/edits_internal.h"
 #include "input/position.h"
 #include "machine/parts.h"

@@ -19,8 +19,8 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "forward/step_internal.h"
 #include "machine/derivative.h"
 #include "machine/readout.h"

@@ -1,12 +1,12 @@
 /* circuit.c - see circuit.h. Both runs are those of a patching procedure (patch_internal.h). */
 #include "circuit/circuit_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "circuit/patch_internal.h"
 #include "machine/questions.h"
 #include "measures/head_kind.h"

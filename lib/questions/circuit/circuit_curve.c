@@ -2,11 +2,11 @@
  * The circuit of a size is that of the scores of one pair or, over items, of their mean scores. */
 #include "circuit/circuit_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <string.h>

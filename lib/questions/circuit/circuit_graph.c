@@ -2,10 +2,10 @@
  * named "a5.h1->a7.h2<q>", "m3->logits", and tables with the columns `from` and `to`. */
 #include "circuit/circuit_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/sink.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/json.h"
 #include "formats/json_writer.h"
 #include "stream/csv_reader.h"

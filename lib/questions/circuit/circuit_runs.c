@@ -7,8 +7,8 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "trace/places_internal.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/buffer.h"
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "machine/questions.h"
 #include "tables/table_internal.h"
 

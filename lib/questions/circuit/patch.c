@@ -2,12 +2,12 @@
  * the table. */
 #include "circuit/patch.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
 #include "circuit/patch_internal.h"
 #include "figures/table_grid.h"
 #include "gradient/backward.h"

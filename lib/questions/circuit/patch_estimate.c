@@ -1,11 +1,11 @@
 /* patch_estimate.c - estimates the effects of all patches (patch.h) by gradients, and checks how
  * they agree with exact patches. part_sums.c computes the sums. */
 #include "base/elementary.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "circuit/patch_internal.h"
 #include "gradient/backward.h"
 #include "tables/table_internal.h"

@@ -1,9 +1,9 @@
 /* patch_parts.c - see patch_internal.h: lists the parts, for exact patches and for estimates. */
 #include "circuit/patch_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

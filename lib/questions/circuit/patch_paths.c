@@ -2,9 +2,9 @@
  * the source, and everything after the reader is computed. */
 #include "circuit/patch_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * patches. */
 #include "circuit/patch_internal.h"
 
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "input/position.h"
 #include "run/input_params.h"
 #include "trace/capture.h"

@@ -2,9 +2,9 @@
 #include "circuit/wiring.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"

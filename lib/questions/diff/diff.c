@@ -4,10 +4,10 @@
 
 #include "attention/keys.h"
 #include "base/elementary.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "diff/pair.h"
 #include "machine/frame.h"
 #include "machine/questions.h"

@@ -1,11 +1,11 @@
 /* pair.c - see pair.h. */
 #include "diff/pair.h"
 
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
+#include "base/text/path.h"
 #include "machine/rows.h"
 #include "pictures/table_view.h"
 #include "predict/prediction.h"

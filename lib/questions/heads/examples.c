@@ -4,10 +4,10 @@
  * tokens. For a page it also runs them, up to the last of the heads, to keep their weights. */
 #include "heads/examples_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "input/sequence.h"
 #include "machine/frame.h"

@@ -3,11 +3,11 @@
  * parts are added in double precision, in the order of the tokens. */
 #include "heads/head_maps.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "machine/readout.h"

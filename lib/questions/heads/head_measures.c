@@ -1,8 +1,8 @@
 /* head_measures.c - the measures of heads in a run that was prepared; see heads_extra.h. */
 #include "heads/heads_extra.h"
 
-#include "base/given.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "heads/heads_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/run_measures.h"

@@ -2,10 +2,10 @@
  * as the trace emits it, or for short texts that run together, from stream/many.h. */
 #include "heads/heads.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "heads/examples_internal.h"
 #include "heads/heads_internal.h"
 #include "machine/questions.h"

@@ -3,11 +3,11 @@
  */
 #include "heads/heads_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
 #include "run/host_internal.h"
 #include "stream/items_internal.h"

@@ -2,11 +2,11 @@
  * tokens that lie along them. */
 #include "heads/heads_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/note.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "heads/head_maps.h"
 #include "machine/questions_internal.h"
 #include "machine/readout.h"

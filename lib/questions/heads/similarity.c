@@ -4,10 +4,10 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/number.h"
 #include "machine/frame.h"
 #include "machine/questions_internal.h"
 #include "sites/trial.h"

@@ -3,8 +3,8 @@
 #include "inspect/inspection_internal.h"
 
 #include "attention/attention_internal.h"
-#include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"
 

@@ -1,8 +1,8 @@
 /* inspection_document.c - see inspection_document.h. */
 #include "inspect/inspection_document.h"
 
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "base/version.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

@@ -4,9 +4,9 @@
 #include "lens/lens_internal.h"
 
 #include "base/elementary.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "machine/frame.h"
 #include "machine/questions.h"

@@ -1,11 +1,11 @@
 /* lens_map.c - maps of a lens: DIR/L.npy or DIR/L.safetensors for layer L (lens.h). */
 #include "lens/lens_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/source.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/ndarray.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"

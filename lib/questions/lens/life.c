@@ -2,10 +2,10 @@
 #include "lens/life.h"
 
 #include "attribute/attribute.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "figures/table_axis.h"
 #include "machine/questions.h"
 #include "machine/rows.h"

@@ -1,12 +1,12 @@
 /* live_module.c - see live_module.h. */
 #include "live/live_module.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/os/system.h"
 #include "base/status_internal.h"
-#include "base/system.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,10 +7,10 @@
 #include "run/run_internal.h"
 
 #include "attention/attention_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "edits/edit_texts.h"
 #include "live/live_story.h"
 #include "params/param_internal.h"

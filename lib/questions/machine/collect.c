@@ -2,10 +2,10 @@
 #include "machine/collect.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
-#include "base/given.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "formats/float_text.h"
 #include "input/position.h"
 #include "machine/frame.h"

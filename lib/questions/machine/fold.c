@@ -2,9 +2,9 @@
  * of the fold. */
 #include "machine/fold_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "machine/significance.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"

@@ -2,10 +2,10 @@
  * that depend on each other. */
 #include "machine/fold_internal.h"
 
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* fold_groups.c - see fold_internal.h: the moments of the numbers of a group, and the means. */
 #include "machine/fold_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <math.h>
 #include <string.h>

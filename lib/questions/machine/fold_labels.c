@@ -2,9 +2,9 @@
  * cluster. */
 #include "machine/fold_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/float_text.h"
 #include "stream/items_internal.h"
 

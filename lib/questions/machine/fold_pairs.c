@@ -2,10 +2,10 @@
  * their partner comes. */
 #include "machine/fold_internal.h"
 
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <string.h>
 

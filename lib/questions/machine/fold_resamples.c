@@ -3,9 +3,9 @@
 #include "machine/fold_internal.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* frame.c - see frame.h. */
 #include "machine/frame.h"
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "machine/question_internal.h"
 #include "run/host_internal.h"
 #include "stream/items_internal.h"

@@ -148,7 +148,7 @@ struct attn_procedure {
 struct attn_procedure_call {
     struct attn_host *host;
     const struct attn_request *request;
-    /* arguments, which begin with their size (base/given.h); or NULL for the defaults */
+    /* arguments, which begin with their size (base/text/given.h); or NULL for the defaults */
     const void *given;
     /* the default arguments, which `given` overwrites; or a struct that has no defaults */
     void *args;

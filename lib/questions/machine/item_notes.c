@@ -1,11 +1,11 @@
 /* item_notes.c - see item_notes.h. */
 #include "machine/item_notes.h"
 
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
 #include "stream/items_internal.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* question.c - see question.h. */
 #include "machine/question_internal.h"
 
-#include "base/given.h"
+#include "base/text/given.h"
 #include "input/sequence.h"
 #include "machine/study.h"
 #include "params/param_internal.h"

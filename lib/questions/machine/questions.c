@@ -1,9 +1,9 @@
 /* questions.c - see questions.h. */
 #include "machine/questions.h"
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "machine/questions_internal.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* significance.c - see significance.h. */
 #include "machine/significance.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <stdlib.h>

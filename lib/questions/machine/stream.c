@@ -2,11 +2,11 @@
  * rows, and item_notes.h the notes. */
 #include "machine/stream.h"
 
-#include "base/clock.h"
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
+#include "base/os/clock.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "input/spaces.h"
 #include "machine/fold.h"
 #include "machine/frame.h"

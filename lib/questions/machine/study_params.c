@@ -1,7 +1,7 @@
 /* study_params.c - see questions_internal.h. */
 #include "machine/questions_internal.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "params/param_internal.h"
 #include "stream/restart_params.h"
 

@@ -1,12 +1,12 @@
 /* generate.c - see generate.h. */
 #include "score/generate.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/utf8.h"
 #include "formats/float_text.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"

@@ -3,10 +3,10 @@
 #include "score/score_internal.h"
 
 #include "base/elementary.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "forward/logit_rows.h"
 #include "kernels/kernels.h"
 #include "machine/frame.h"

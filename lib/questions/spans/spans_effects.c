@@ -1,8 +1,8 @@
 /* spans_effects.c - how an answer changes when the queries do not see a span: a run for each. */
 #include "spans/spans_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "measures/parks.h"
 
 #include <math.h>

@@ -2,10 +2,10 @@
  * conversation, regions beside a picture. */
 #include "spans/spans_internal.h"
 
-#include "base/escape.h"
-#include "base/glob.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/glob.h"
 #include "input/position.h"
 #include "stream/items_internal.h"
 #include "towers/picture_prompt.h"

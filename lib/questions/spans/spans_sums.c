@@ -2,9 +2,9 @@
  * neutral text is a second run. */
 #include "spans/spans_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "measures/parks.h"
 #include "trace/trace_internal.h"
 

@@ -1,13 +1,13 @@
 /* batch_lines.c - see batch_lines.h. */
 #include "stream/batch_lines.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/path.h"
 #include "formats/json_writer.h"
 
 #include <errno.h>

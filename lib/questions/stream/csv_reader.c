@@ -1,10 +1,10 @@
 /* csv_reader.c - see csv_reader.h. */
 #include "stream/csv_reader.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* each_file.c - see each_file.h. earlier_rows.c reads the rows of an earlier run. */
 #include "stream/each_file.h"
 
-#include "base/escape.h"
-#include "base/given.h"
-#include "base/number.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
+#include "base/text/path.h"
 #include "run/host_internal.h"
 #include "stream/earlier_rows.h"
 #include "stream/items_internal.h"

@@ -2,10 +2,10 @@
  * an item. A line without its end is left out: it was cut. */
 #include "stream/earlier_rows.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json_reader.h"
 #include "stream/batch_lines.h"
 #include "stream/csv_reader.h"
@@ -80,7 +80,7 @@ static bool is_same(const struct attn_buffer *a, const struct attn_buffer *b)
 
 /* --- Cells ------------------------------------------------------------------------------------ */
 
-/* Appends TEXT without the escapes of tables (base/fixed_text.h). */
+/* Appends TEXT without the escapes of tables (base/text/fixed_text.h). */
 static void append_unescaped(struct attn_buffer *out, const char *text, size_t size)
 {
     static const char letters[] = "ntr\\", plain[] = "\n\t\r\\";

@@ -1,8 +1,8 @@
 /* item.c - completes an item that was read from a line, and finds its places and labels: see
  * items_internal.h. */
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "input/position.h"
 #include "input/sequence.h"
 #include "stream/record_reader.h"

@@ -1,9 +1,9 @@
 /* items.c - see items.h: the stream of items. item.c reads each. */
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "stream/batch_lines.h"
 #include "stream/record_reader.h"
 

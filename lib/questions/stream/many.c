@@ -2,10 +2,10 @@
  * packs, others alone, and long ones with all threads. Or it asks about one item at a time. */
 #include "stream/many.h"
 
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "edits/edits_internal.h"
 #include "run/host_internal.h"
 #include "run/run_internal.h"

@@ -1,12 +1,12 @@
 /* many_item.c - see many_item.h. */
 #include "stream/many_item.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "input/position.h"

@@ -1,10 +1,10 @@
 /* masked_copies.c - see masked_copies.h. */
 #include "stream/masked_copies.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/escape.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "model/model_internal.h"

@@ -9,10 +9,10 @@
 #include "stream/records_internal.h"
 #include "tensors/npz_archive.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * no more memory than the ids. */
 #include "stream/record_reader.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "input/sequence.h"
 
 #include <string.h>

@@ -3,10 +3,10 @@
  * columns. */
 #include "stream/records_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/quoting.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"

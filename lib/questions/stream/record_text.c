@@ -1,10 +1,10 @@
 /* record_text.c - see records_internal.h: the parts, keys, labels and headers of a sink. */
 #include "stream/records_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "formats/quoting.h"
 
 #include <stdlib.h>

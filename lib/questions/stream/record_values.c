@@ -1,9 +1,9 @@
 /* record_values.c - reads the values of keys: see record_keys_internal.h. Lists are scanned twice:
  * first counted, then stored. */
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/ndarray.h"
 #include "run/run_internal.h"
 #include "sound/sound_internal.h"

@@ -2,14 +2,14 @@
  * renames parts. */
 #include "stream/records_internal.h"
 
-#include "base/escape.h"
 #include "base/file.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/path.h"
 #include "predict/prediction.h"
 #include "trace/trace_internal.h"
 

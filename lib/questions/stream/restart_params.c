@@ -1,7 +1,7 @@
 /* restart_params.c - see restart_params.h. */
 #include "stream/restart_params.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "stream/window.h"
 
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 #include "run/host_internal.h"
 
 #include <string.h>

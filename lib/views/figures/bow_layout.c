@@ -2,7 +2,7 @@
 #include "figures/bow_layout.h"
 
 #include "base/elementary.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* figure.c - see figure.h: title, notes, colors and size limits, common to all kinds of figures. */
 #include "figures/figure_internal.h"
 
-#include "base/escape.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"

@@ -6,8 +6,8 @@
 #include "figures/text_flow.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "tables/text_table.h"
 
 #include <math.h>

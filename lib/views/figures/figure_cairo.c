@@ -11,10 +11,10 @@
 #include "figures/figure_internal.h"
 
 #include "base/buffer.h"
-#include "base/dynamic.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/dynamic.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "figures/cairo_functions.h"
 #include "pictures/png_file.h"
 

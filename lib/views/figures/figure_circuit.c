@@ -8,9 +8,9 @@
  * the circuit keeps, if it was run. Tables without places, those of items, have one column. */
 #include "figures/figure_streams.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "measures/head_kind.h"
 #include "tables/table_internal.h"

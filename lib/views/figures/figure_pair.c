@@ -5,8 +5,8 @@
 #include "figures/figure_arcs.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"

@@ -5,8 +5,8 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "tables/text_table.h"
 
 #include <math.h>

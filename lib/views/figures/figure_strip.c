@@ -5,11 +5,11 @@
  * ones are apart. */
 #include "figures/figure_internal.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 

@@ -3,9 +3,9 @@
  * table has, or of names. */
 #include "figures/table_axis.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "figures/table_grid.h"
 #include "formats/float_text.h"
 #include "tables/table_internal.h"

@@ -3,9 +3,9 @@
 #include "figures/table_grid.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "figures/figure_streams.h"
 #include "measures/head_kind.h"
 #include "tables/table_internal.h"

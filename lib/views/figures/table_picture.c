@@ -2,10 +2,10 @@
  * a figure, or a heat map in text. */
 #include "figures/table_picture_internal.h"
 
-#include "base/escape.h"
-#include "base/given.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"

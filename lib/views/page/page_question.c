@@ -1,10 +1,10 @@
 /* page_question.c - see page_internal.h. */
 #include "page/page_internal.h"
 
-#include "base/escape.h"
-#include "base/number.h"
-#include "base/path.h"
 #include "base/sink_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/path.h"
 #include "figures/table_picture_internal.h"
 #include "formats/float_text.h"
 #include "formats/quoting.h"

@@ -1,8 +1,8 @@
 /* page_run.c - see page_internal.h. */
 #include "page/page_internal.h"
 
-#include "base/escape.h"
-#include "base/path.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "formats/quoting.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"

@@ -2,8 +2,8 @@
 #include "pictures/grid.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
-#include "base/path.h"
+#include "base/text/escape.h"
+#include "base/text/path.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
 #include "towers/picture_maps.h"

@@ -2,12 +2,12 @@
 #include "pictures/picture_internal.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
-#include "base/fixed_text.h"
-#include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/given.h"
+#include "base/text/number.h"
 #include "pictures/colormap_internal.h"
 #include "tensors/view.h"
 

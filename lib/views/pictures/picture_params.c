@@ -1,9 +1,9 @@
 /* picture_params.c - the parameters of pictures and of views of patterns (picture_internal.h). */
 #include "pictures/picture_internal.h"
 
-#include "base/fixed_text.h"
-#include "base/number.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
 #include "pictures/colormap_internal.h"
 

@@ -1,8 +1,8 @@
 /* shapes.c - see shapes.h. */
 #include "pictures/shapes.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 
 #include <math.h>
 #include <stdio.h>

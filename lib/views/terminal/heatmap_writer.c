@@ -2,8 +2,8 @@
  * text colored by one row (--figure tokens). */
 #include "terminal/heatmap_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "trace/trace_internal.h"

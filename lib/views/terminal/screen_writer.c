@@ -14,10 +14,10 @@
 #include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/path.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/path.h"
 #include "figures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"

@@ -1,13 +1,13 @@
 /* bench.c - a run of the chosen parts. */
 #include "tests/bench/parts/parts.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "model/model_internal.h"
 
 #include <math.h>

@@ -2,11 +2,11 @@
  * the threads that do the work. */
 #include "tests/bench/parts/parts.h"
 
-#include "base/clock.h"
-#include "base/number.h"
+#include "base/os/clock.h"
+#include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
+#include "base/text/number.h"
 #include "model/config_fields.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * many bytes, in the current folder. */
 #include "tests/bench/parts/parts.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
+#include "base/os/clock.h"
 #include "base/sink.h"
 #include "model/config_fields.h"
 #include "tensors/format_internal.h"

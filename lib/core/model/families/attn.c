@@ -6,8 +6,8 @@
  * Projections have one matrix per head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]. If the
  * model is attention alone, D is d_out there.
  */
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "model/families/families_internal.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
  * has no logits. Files of 2018 call the weights of norms gamma and beta. transformers 5 ignores
  * position_embedding_type and runs relative positions as absolute ones, so they are refused here.
  */
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "model/families/families_internal.h"
 
 #include <string.h>

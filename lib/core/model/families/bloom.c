@@ -14,8 +14,8 @@
  * patterns; here it is added once.
  */
 #include "attention/attention_internal.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "model/families/families_internal.h"
 
 #include <math.h>

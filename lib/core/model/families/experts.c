@@ -11,7 +11,7 @@
  * later may have one tensor for all experts. In gpt-oss, columns of gate and up alternate, and each
  * head has a sink.
  */
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "model/families/mamba_internal.h"
 #include "trace/site_set.h"
 

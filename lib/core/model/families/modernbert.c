@@ -13,7 +13,7 @@
  * local_attention tokens extends half of it to each side; files have layer_norm_eps, but norm_eps
  * is read; norms have a bias only with norm_bias; Wqkv is all of q, then all of k, then all of v.
  */
-#include "base/escape.h"
+#include "base/text/escape.h"
 #include "model/families/families_internal.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  * file is followed, and a note names the key. */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
  * by the rules of its class; words, characters. */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"
 

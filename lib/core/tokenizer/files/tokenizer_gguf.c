@@ -16,10 +16,10 @@
  */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/gguf.h"
 #include "tokenizer/stages/stages_internal.h"
 

@@ -7,9 +7,9 @@
  */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/stages/stages_internal.h"

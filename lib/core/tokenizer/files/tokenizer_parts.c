@@ -3,11 +3,11 @@
  * name. */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"
 

@@ -4,10 +4,10 @@
  * by the token's score. */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 
 #include <stdlib.h>
 

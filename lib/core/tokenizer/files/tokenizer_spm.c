@@ -10,9 +10,9 @@
  */
 #include "tokenizer/tokenizer_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "tokenizer/stages/stages_internal.h"
 
 #include <float.h>

@@ -8,11 +8,11 @@
  */
 #include "tokenizer/models/models_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>

@@ -6,10 +6,10 @@
  */
 #include "tokenizer/models/models_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <math.h>

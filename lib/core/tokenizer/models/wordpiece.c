@@ -1,8 +1,8 @@
 /* wordpiece.c - the model of BERT. */
 #include "tokenizer/models/models_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>

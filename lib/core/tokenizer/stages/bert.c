@@ -1,7 +1,7 @@
 /* bert.c - the stages of BERT's normalizer. */
 #include "tokenizer/stages/stages_internal.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
 /* What happens to the characters of a class. */

@@ -2,7 +2,7 @@
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 #include "tokenizer/vocabulary.h"
 

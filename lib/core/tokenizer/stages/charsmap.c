@@ -9,9 +9,9 @@
  */
 #include "tokenizer/stages/stages_internal.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/text/escape.h"
+#include "base/text/utf8.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/vocabulary.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/pipeline.h"
 #include "tokenizer/vocabulary.h"
 

@@ -1,7 +1,7 @@
 /* post_process.c - special tokens around the tokens of a text. */
 #include "tokenizer/stages/stages_internal.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* character_class.c - classes of characters, and properties by name. */
 #include "tokenizer/unicode/unicode_internal.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/stages/stages_internal.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef ATTN_TOKENIZER_UNICODE_UNICODE_INTERNAL_H
 #define ATTN_TOKENIZER_UNICODE_UNICODE_INTERNAL_H
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tokenizer/pipeline.h"
 
 #include <stdbool.h>

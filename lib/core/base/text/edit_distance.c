@@ -1,7 +1,7 @@
 /* edit_distance.c - see edit_distance.h. Only three rows of the table are stored. */
-#include "base/edit_distance.h"
+#include "base/text/edit_distance.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* utf8.c - see utf8.h. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 /* Unicode's table 3-7 for first bytes: the length of the character, and the bounds of its second
  * byte (which exclude overlong forms, surrogates and code points above U+10FFFF). The third and

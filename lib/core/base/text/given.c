@@ -1,5 +1,5 @@
 /* given.c - see given.h. */
-#include "base/given.h"
+#include "base/text/given.h"
 
 #include "base/status_internal.h"
 

@@ -32,9 +32,9 @@ bool attn_text_has_word(const char *list, const char *word, size_t size);
  *
  * Printable UTF-8 stays as it is; `\` is doubled; newline, tab and carriage return become \n, \t,
  * \r; every other byte that is not part of a printable character (C0, DEL, C1, bidi controls,
- * zero-width and line separators, bytes that are not UTF-8) becomes \xNN. Joiners (base/utf8.h)
- * between printable characters that are not ASCII stay, as in emoji and in Persian. escape.h writes
- * text of any length by the same rules. A copy that does not fit is cut with "...".
+ * zero-width and line separators, bytes that are not UTF-8) becomes \xNN. Joiners (utf8.h) between
+ * printable characters that are not ASCII stay, as in emoji and in Persian. escape.h writes text of
+ * any length by the same rules. A copy that does not fit is cut with "...".
  */
 enum { ATTN_QUOTE_SIZE = 200 };
 

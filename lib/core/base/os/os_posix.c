@@ -1,8 +1,8 @@
 /* os_posix.c - see os.h and system.h: the part of Linux, macOS and WebAssembly, whose C libraries
  * have POSIX. */
-#include "base/system.h"
+#include "base/os/system.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <dirent.h>
 #include <errno.h>

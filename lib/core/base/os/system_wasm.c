@@ -1,10 +1,10 @@
 /* system_wasm.c - see system.h, thread.h and wasi.h. There is a single thread, and as no other can
  * be started, waiting functions never wait. */
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef ATTN_BASE_SYSTEM_H
 #define ATTN_BASE_SYSTEM_H
 
-#include "base/thread.h"
+#include "base/os/thread.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* system_linux.c - the part of system.h and os.h that Linux alone has; system_posix.c has the rest.
  */
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
-#include "base/path.h"
+#include "base/os/os.h"
+#include "base/text/path.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

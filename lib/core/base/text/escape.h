@@ -8,7 +8,7 @@
 #define ATTN_BASE_ESCAPE_H
 
 #include "base/buffer.h"
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 
 #include <stddef.h>
 

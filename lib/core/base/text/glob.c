@@ -1,6 +1,6 @@
 /* glob.c - see glob.h. After a mismatch only the last * takes one more character: what matched
  * before it can stay, since a later * can take all that an earlier one could. */
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 bool attn_glob_matches(const char *glob, size_t size, const char *name)
 {

@@ -6,9 +6,9 @@
  * file, as on POSIX, and bytes are never translated. /dev/null, /dev/stdin, /dev/stdout,
  * /dev/stderr and /dev/fd/N are known.
  */
-#include "base/os.h"
+#include "base/os/os.h"
 
-#include "base/libc_windows.h"
+#include "base/os/libc_windows.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * given only the digits that can matter and an exponent, so that numbers of any length are read
  * without allocation.
  */
-#include "base/number.h"
+#include "base/text/number.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef ATTN_BASE_CLOCK_H
 #define ATTN_BASE_CLOCK_H
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 static inline double attn_clock_seconds(void)
 {

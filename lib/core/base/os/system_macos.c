@@ -1,10 +1,10 @@
 /* system_macos.c - the part of system.h and os.h that macOS alone has, and what libc_macos.h
  * declares; system_posix.c has the rest. */
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <dlfcn.h>
 #include <errno.h>

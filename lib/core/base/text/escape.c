@@ -1,7 +1,7 @@
 /* escape.c - see escape.h. */
-#include "base/escape.h"
+#include "base/text/escape.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

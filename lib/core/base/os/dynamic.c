@@ -1,5 +1,5 @@
 /* dynamic.c - see dynamic.h. */
-#include "base/dynamic.h"
+#include "base/os/dynamic.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* libc_windows.c - see libc_windows.h. */
-#include "base/libc_windows.h"
+#include "base/os/libc_windows.h"
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <io.h>
 #include <wchar.h>

@@ -1,7 +1,7 @@
 /* fixed_text.c - see fixed_text.h. */
-#include "base/fixed_text.h"
+#include "base/text/fixed_text.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdint.h>

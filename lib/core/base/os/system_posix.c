@@ -1,9 +1,9 @@
 /* system_posix.c - the part of system.h, thread.h and os.h that Linux and macOS share. */
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 #include <assert.h>
 #include <fcntl.h>

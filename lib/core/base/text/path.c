@@ -1,11 +1,11 @@
 /* path.c - see path.h. */
-#include "base/path.h"
+#include "base/text/path.h"
 
 #include "base/buffer.h"
-#include "base/escape.h"
 #include "base/memory.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -10,7 +10,7 @@
 #ifndef ATTN_BASE_PATH_H
 #define ATTN_BASE_PATH_H
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/status.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* system_windows.c - see system.h and thread.h. */
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include "base/file.h"
-#include "base/libc_windows.h"
 #include "base/memory.h"
+#include "base/os/libc_windows.h"
 
 #include <assert.h>
 #include <io.h>
