@@ -15,8 +15,8 @@
 #include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
-#include "towers/gguf_projector.h"
-#include "towers/vision_family.h"
+#include "towers/families/gguf_projector.h"
+#include "towers/families/vision_family.h"
 
 /* Files of other programs. */
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,

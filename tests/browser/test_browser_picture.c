@@ -11,8 +11,8 @@
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "towers/picture_maps.h"
-#include "towers/picture_prompt.h"
+#include "towers/maps/picture_maps.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_picture_maps.c - the cells that maps over a picture in a text show: those of its tiles, of
  * the whole picture, or both in one map. */
 #include "tests/support/suite.h"
-#include "towers/picture_maps.h"
-#include "towers/picture_prompt.h"
+#include "towers/maps/picture_maps.h"
+#include "towers/prompt/picture_prompt.h"
 
 enum { N_POSITION = 8, WHOLE = 1, TILES = 3, N_WHOLE = 2, N_TILE = 3 };
 

@@ -14,7 +14,7 @@
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "towers/before_pictures.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "towers/before_pictures.h"
-#include "towers/picture_sizes.h"
 #include "towers/pixels.h"
+#include "towers/prompt/picture_sizes.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -403,7 +403,7 @@ METRIC(patches, 4, N_TERM, ATTN_METRIC_NO_PLACES, patches_values);
 
 /* --- A picture in a prompt -------------------------------------------------------------------- */
 
-/* No row counts: these measures are of the mean of many rows (towers/picture_maps.h). */
+/* No row counts: these measures are of the mean of many rows (towers/maps/picture_maps.h). */
 static bool picture_row(const struct attn_metric_row *row, double *terms)
 {
     (void)row, (void)terms;

@@ -31,7 +31,7 @@
 
 /* The part of a source that is a GGUF file, as model.safetensors is for the other format. */
 #define ATTN_GGUF_PART "model.gguf"
-/* The part that is a second one, which reads pictures for that model (towers/gguf_projector.h). */
+/* The part that reads pictures for that model (towers/families/gguf_projector.h). */
 #define ATTN_MMPROJ_PART "mmproj.gguf"
 /* The same, found beside the model and not named by the user. */
 #define ATTN_FOUND_MMPROJ_PART "found-mmproj.gguf"

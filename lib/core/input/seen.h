@@ -1,11 +1,11 @@
-/* seen.h - where the pictures in a text are. What reads them fills it (towers/picture_prompt.h). */
+/* seen.h - where the pictures in a text are. Filled by towers/prompt/picture_prompt.h. */
 #ifndef ATTN_INPUT_SEEN_H
 #define ATTN_INPUT_SEEN_H
 
 #include "attention/attention.h"
 
 struct attn_reader;       /* input/reader.h */
-struct attn_prompt_image; /* towers/picture_prompt.h */
+struct attn_prompt_image; /* towers/prompt/picture_prompt.h */
 
 /* X(ID, number, name). What a position belongs to. */
 #define ATTN_REGION_MAP(X)                                                                         \

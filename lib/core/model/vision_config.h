@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct attn_family;        /* Declared in model/family.h. */
-struct attn_vision_family; /* Declared in towers/vision_family.h. */
+struct attn_vision_family; /* Declared in towers/families/vision_family.h. */
 
 enum { ATTN_MOST_DEEP = 8, ATTN_MOST_GRID = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "tensors/output.h"
 
-struct attn_picture_prompt; /* towers/picture_prompt.h */
+struct attn_picture_prompt; /* towers/prompt/picture_prompt.h */
 
 /* `maps` of struct attn_labels points to the first member. */
 struct attn_labels_pictures {

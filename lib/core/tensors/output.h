@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-struct attn_picture_maps; /* towers/picture_maps.h */
+struct attn_picture_maps; /* towers/maps/picture_maps.h */
 struct attn_pixels;       /* towers/pixels.h */
 
 /* An option that affected the run, as the user wrote it. */
@@ -76,7 +76,7 @@ struct attn_labels {
     size_t n_text, n_pair;
     bool has_residues;           /* labels of one-letter tokens include their position: K17 */
     const unsigned char *region; /* [n_position] the part of a prompt with a picture that a token
-                                    belongs to (towers/picture_prompt.h), or NULL */
+                                    belongs to (towers/prompt/picture_prompt.h), or NULL */
     const struct attn_backdrop *seen; /* the picture in the text, whose cells are positions from
                                          n_front on; or NULL */
     const struct attn_pixels *pixels; /* of the first picture in the text; or NULL */

@@ -65,8 +65,8 @@ enum attn_site_layout {
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
  * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
  * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
- * tiles (towers/picture_maps.h). deepstack are further rows for the cells, which are added at the
- * end of the first layers and are in resid_post. attn_picture_dims has the sizes of these five.
+ * tiles (towers/maps/picture_maps.h). deepstack are further rows for the cells, which are added at
+ * the end of the first layers and are in resid_post. attn_picture_dims has the sizes of these five.
  * A session has no sites of scope DERIVED (sites/derived.h), which are computed from others at the
  * end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited; received is the sum
  * of the pattern over the chosen queries, for each key (sites/received.c). The same holds for

@@ -4,8 +4,8 @@
 #define ATTN_TOWERS_BEFORE_PICTURES_H
 
 #include "input/before.h"
-#include "towers/picture_prompt.h"
 #include "towers/pixels_internal.h"
+#include "towers/prompt/picture_prompt.h"
 
 /* Keeps the features of the last pictures for further texts about them. Threads share it: one
  * computes them, and the others wait. End with

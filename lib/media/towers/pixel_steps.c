@@ -9,8 +9,8 @@
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
 #include "model/model_internal.h"
-#include "towers/gguf_projector.h"
-#include "towers/vision_family.h"
+#include "towers/families/gguf_projector.h"
+#include "towers/families/vision_family.h"
 
 #include <float.h>
 #include <math.h>

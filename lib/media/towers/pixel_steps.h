@@ -8,8 +8,8 @@
 #include "image/image_file_internal.h"
 #include "model/config_fields.h"
 #include "model/model.h"
-#include "towers/picture_sizes.h"
 #include "towers/pixels.h"
+#include "towers/prompt/picture_sizes.h"
 
 #include <stdbool.h>
 

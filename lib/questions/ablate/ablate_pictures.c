@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "machine/parts.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "machine/derivative.h"
 #include "predict/answer_internal.h"
 #include "towers/before_backward.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

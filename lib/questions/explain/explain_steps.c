@@ -11,7 +11,7 @@
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tensors/token_text.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <stdarg.h>

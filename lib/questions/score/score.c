@@ -20,8 +20,8 @@
 #include "talk/chat.h"
 #include "tensors/token_text.h"
 #include "tokenizer/words.h"
-#include "towers/picture_prompt.h"
 #include "towers/pixels_internal.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

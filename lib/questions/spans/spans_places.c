@@ -8,7 +8,7 @@
 #include "base/text/glob.h"
 #include "input/position.h"
 #include "stream/items_internal.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,9 +18,9 @@
 #include "predict/logits.h"
 #include "run/maker.h"
 #include "stream/masked_copies.h"
-#include "towers/picture_prompt.h"
+#include "towers/families/vision_family.h"
 #include "towers/pixels_internal.h"
-#include "towers/vision_family.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

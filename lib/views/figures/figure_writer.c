@@ -10,8 +10,8 @@
 #include "pictures/picture_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/view.h"
-#include "towers/picture_prompt.h"
 #include "towers/pixels.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/model_stack.h"
 
 #include <stdio.h>

@@ -13,8 +13,8 @@
 #include "tensors/format_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs_internal.h"
-#include "towers/picture_prompt.h"
 #include "towers/pixels.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
 #include "tensors/labels_internal.h"
 #include "tensors/labels_json.h"
 #include "tensors/view.h"
-#include "towers/picture_maps.h"
-#include "towers/picture_prompt.h"
+#include "towers/maps/picture_maps.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

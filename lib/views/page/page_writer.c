@@ -23,7 +23,7 @@
 #include "figures/first_head.h"
 #include "formats/quoting.h"
 #include "pictures/picture_internal.h"
-#include "towers/head_pictures.h"
+#include "towers/maps/head_pictures.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/text/path.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
-#include "towers/picture_maps.h"
+#include "towers/maps/picture_maps.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 

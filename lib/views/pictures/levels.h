@@ -24,7 +24,7 @@
 
 #include "pictures/colormap_internal.h"
 #include "tensors/writer.h"
-#include "towers/picture_maps.h"
+#include "towers/maps/picture_maps.h"
 #include "trace/trace_internal.h"
 
 /* One selected matrix: a head of a site in one layer, or a site without heads. */
@@ -65,7 +65,7 @@ enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site
                                     struct attn_levels **levels, struct attn_error *err);
 
 /* Makes the matrices hold maps: a row has a column for each cell of the map, then one for each
- * share (towers/picture_maps.h). If there is one head, its maps are those of the first N_MAP
+ * share (towers/maps/picture_maps.h). If there is one head, its maps are those of the first N_MAP
  * queries, else there is one, the mean. Maps over image number i are planned with N_CELL[i] cells.
  * Call before the first event. */
 void attn_levels_take_maps(struct attn_levels *levels, size_t n_map, const size_t *n_cell);

@@ -22,7 +22,7 @@
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "tensors/writer.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

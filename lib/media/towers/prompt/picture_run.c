@@ -9,8 +9,8 @@
 #include "tensors/format_internal.h"
 #include "towers/before_backward.h"
 #include "towers/before_pictures.h"
-#include "towers/picture_position.h"
 #include "towers/pixel_steps.h"
+#include "towers/prompt/picture_position.h"
 #include "towers/zero_shot.h"
 #include "trace/trace_internal.h"
 

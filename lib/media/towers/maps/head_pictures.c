@@ -1,9 +1,9 @@
 /* head_pictures.c - see head_pictures.h. */
-#include "towers/head_pictures.h"
+#include "towers/maps/head_pictures.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "towers/blobs.h"
+#include "towers/maps/blobs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* picture_sizes.c - see picture_sizes.h. Divisions are in double, as in Python: the result of `w /
  * (w / h)` may be just below h. */
-#include "towers/picture_sizes.h"
+#include "towers/prompt/picture_sizes.h"
 
 #include <math.h>
 

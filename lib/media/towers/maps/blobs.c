@@ -1,5 +1,5 @@
 /* blobs.c - see blobs.h. */
-#include "towers/blobs.h"
+#include "towers/maps/blobs.h"
 
 #include "base/elementary.h"
 

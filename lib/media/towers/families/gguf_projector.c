@@ -4,7 +4,7 @@
  * The config has the keys that the family's own reader of towers knows, so that there is one
  * reader. Pixels are made by the family's image processor, not as llama.cpp makes them.
  */
-#include "towers/gguf_projector.h"
+#include "towers/families/gguf_projector.h"
 
 #include "base/os/os.h"
 #include "base/text/fixed_text.h"
@@ -12,7 +12,7 @@
 #include "formats/float_text.h"
 #include "model/families/families_internal.h"
 #include "model/gguf_keys.h"
-#include "towers/vision_family.h"
+#include "towers/families/vision_family.h"
 
 #include <string.h>
 

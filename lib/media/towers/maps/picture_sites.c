@@ -2,7 +2,7 @@
  * picture_sites.c - the maker of sites about the pictures in a prompt: maps over them, and the rows
  * and pixels that the decoder gets of them.
  */
-#include "towers/picture_maps.h"
+#include "towers/maps/picture_maps.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -10,7 +10,7 @@
 #include "run/maker.h"
 #include "run/run_internal.h"
 #include "tensors/labels_internal.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* picture_prompt.c - see picture_prompt.h. The forms are those of the processors of transformers
  * 5.23; the form of a conversation is that of the chat template of the model, if it has one. */
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -9,9 +9,9 @@
 #include "model/model_internal.h"
 #include "talk/chat.h"
 #include "tokenizer/tokenizer_internal.h"
+#include "towers/families/vision_family.h"
 #include "towers/pixel_steps.h"
 #include "towers/pixels_internal.h"
-#include "towers/vision_family.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ATTN_TOWERS_HEAD_PICTURES_H
 #define ATTN_TOWERS_HEAD_PICTURES_H
 
-#include "towers/picture_maps.h"
+#include "towers/maps/picture_maps.h"
 
 struct attn_head_picture {
     double shares[ATTN_N_SHARE];

@@ -1,9 +1,9 @@
 /* picture_maps.c - see picture_maps.h. */
-#include "towers/picture_maps.h"
+#include "towers/maps/picture_maps.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/places_internal.h"
 
 #include <math.h>

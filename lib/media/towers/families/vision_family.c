@@ -1,6 +1,6 @@
 /* vision_family.c - see vision_family.h: the rows of all families, and the readers of their keys in
  * config.json. Texts are those of the processors of transformers 5.23. */
-#include "towers/vision_family.h"
+#include "towers/families/vision_family.h"
 
 #include "base/status_internal.h"
 #include "base/text/number.h"

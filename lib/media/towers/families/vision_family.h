@@ -6,8 +6,8 @@
 #include "model/config_internal.h"
 #include "model/family.h"
 
-/* How a family writes a picture into a text (towers/picture_prompt.c). A text that is NULL is
- * empty.
+/* How a family writes a picture into a text (towers/prompt/picture_prompt.c). A text that is NULL
+ * is empty.
  */
 struct attn_vision_text {
     const char *placeholder;           /* stands for the picture in the text of a user */

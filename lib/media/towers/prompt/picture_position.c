@@ -1,10 +1,10 @@
 /* picture_position.c - see picture_position.h. */
-#include "towers/picture_position.h"
+#include "towers/prompt/picture_position.h"
 
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
-#include "towers/picture_prompt.h"
+#include "towers/prompt/picture_prompt.h"
 
 #include <string.h>
 

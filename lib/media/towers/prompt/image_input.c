@@ -5,11 +5,11 @@
 #include "base/text/escape.h"
 #include "input/pass.h"
 #include "model/model_internal.h"
+#include "towers/families/vision_family.h"
 #include "towers/image_patches.h"
 #include "towers/pixel_feed.h"
 #include "towers/pixel_steps.h"
 #include "towers/pixels_internal.h"
-#include "towers/vision_family.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
