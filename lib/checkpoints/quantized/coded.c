@@ -168,22 +168,50 @@ static enum attn_status read_rows(struct reader *r, size_t bits, size_t group)
     return set_size(r, r->codes.shape[0], c->row_size * 8 / bits, group);
 }
 
+/* Finds the shape [outputs, inputs] that the family gives the weight X, and whether the family has
+ * it as [inputs, outputs]. Returns the number of inputs; 0: the family does not know X. */
+static size_t find_inputs(const struct reader *r, bool *is_turned)
+{
+    char name[STEM_SIZE + 8];
+    struct attn_weight_spec spec;
+
+    snprintf(name, sizeof name, "%s.weight", r->stem);
+    if (!attn_weights_find(r->config, name, &spec) || spec.rank != 2)
+        return 0;
+    *is_turned = spec.rule->kind == ATTN_WEIGHT_IN_OUT || spec.rule->kind == ATTN_WEIGHT_QKV_MATRIX;
+    return spec.shape[!*is_turned];
+}
+
+/* As in MLX, the shapes tell the bits and the group size of a weight, and the type of the factors
+ * its mode. */
 static enum attn_status plan_mlx(struct reader *r)
 {
     struct attn_coded *c = r->coded;
-    struct attn_quant_width width;
+    struct attn_tensor_entry scales;
+    const size_t *shape = scales.tensor.shape;
+    size_t n_in, bits, group;
+    bool is_turned, is_affine;
 
-    ATTN_TRY(attn_scheme_of_module(r->scheme, r->stem, &width, r->err));
     if (record_of(r, ".global_scale"))
         return refuse(r, ".global_scale", "is not read");
-    ATTN_TRY(read_rows(r, width.bits, width.group_size));
-    if (strcasecmp(width.mode, "affine") == 0) {
-        ATTN_TRY(read_scale(r, ".scales", FLOATS));
+    ATTN_TRY(read_any(r, ".scales", FLOATS | BIT(U8), &scales));
+    c->scale = scales.tensor;
+    is_affine = scales.tensor.dtype != ATTN_DTYPE_U8;
+    if (scales.tensor.rank != 2 || shape[1] == 0 || shape[0] != r->codes.shape[0])
+        return refuse_shape(r, &scales, "a row for each output");
+    n_in = find_inputs(r, &is_turned);
+    if (n_in == 0)
+        n_in = shape[1] * r->scheme->common.group_size;
+    bits = c->row_size * 8 / n_in, group = n_in / shape[1];
+    if (bits * n_in != c->row_size * 8 || group * shape[1] != n_in ||
+        !attn_scheme_fits_mlx(is_affine ? "affine" : NULL, bits, group))
+        return refuse_shape(r, &scales, "groups and bits of a mode of MLX");
+    ATTN_TRY(read_rows(r, bits, group));
+    c->step_out = c->n_group, c->step_in = 1;
+    if (is_affine)
         return read(r, ".biases", FLOATS, c->n_out, c->n_group, &c->offset);
-    }
-    c->values = strcasecmp(width.mode, "mxfp8") == 0 ? ATTN_VALUES_E4M3 : ATTN_VALUES_E2M1;
-    ATTN_TRY(read_scale(r, ".scales", BIT(U8)));
-    if (strcasecmp(width.mode, "nvfp4") == 0)
+    c->values = bits == 8 ? ATTN_VALUES_E4M3 : ATTN_VALUES_E2M1;
+    if (group == 16)
         c->scale.dtype = ATTN_DTYPE_F8_E4M3;
     return ATTN_OK;
 }
@@ -198,6 +226,7 @@ static enum attn_status read_grid(struct reader *r, const char *suffix, unsigned
                  n_col = block[0] > 0 ? (c->n_in - 1) / block[1] + 1 : 0;
     struct attn_tensor_entry entry;
     const struct attn_tensor *scale = &entry.tensor;
+    char expected[ATTN_SHAPE_TEXT_SIZE];
 
     ATTN_TRY(read_any(r, suffix, dtypes, &entry));
     c->scale = *scale;
@@ -206,6 +235,9 @@ static enum attn_status read_grid(struct reader *r, const char *suffix, unsigned
         c->step_out = n_col, c->step_in = 1;
         return ATTN_OK;
     }
+    if (block[0] > 0 && strcmp(suffix, ".weight_scale_inv") == 0)
+        return refuse_shape(r, &entry,
+                            attn_shape_text(2, (const size_t[]){n_row, n_col}, expected));
     if (has_shape(scale, 1, 0) || has_shape(scale, 1, 1))
         return ATTN_OK; /* factor 0 of all outputs */
     c->step_out = 1;
@@ -520,7 +552,6 @@ static enum attn_status finish(struct reader *r, const char *suffix)
 {
     struct attn_coded *c = r->coded;
     const size_t size = strlen(r->stem) + sizeof ".weight";
-    struct attn_weight_spec spec;
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
     if ((suffix[1] == 'q' || strchr(suffix, '_')) && record_of(r, ".weight"))
@@ -529,12 +560,8 @@ static enum attn_status finish(struct reader *r, const char *suffix)
     if (!c->text)
         return ATTN_NO_MEMORY;
     snprintf(c->text, size, "%s.weight", r->stem);
-    if (attn_weights_find(r->config, c->text, &spec)) {
-        c->is_turned =
-            spec.rule->kind == ATTN_WEIGHT_IN_OUT || spec.rule->kind == ATTN_WEIGHT_QKV_MATRIX;
-        if (r->scheme->quantizer == ATTN_QUANTIZER_GPTQ)
-            drop_zero_bias(r);
-    }
+    if (find_inputs(r, &c->is_turned) > 0 && r->scheme->quantizer == ATTN_QUANTIZER_GPTQ)
+        drop_zero_bias(r);
     attn_shape_text(
         2, c->is_turned ? (const size_t[]){c->n_in, c->n_out} : (const size_t[]){c->n_out, c->n_in},
         shape);
@@ -580,6 +607,18 @@ static bool is_of_activations(const struct attn_tensor_record *record)
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         is_it = is_it || has_stem(record, suffixes[i], stem);
     return is_it;
+}
+
+/* Refuses factors that no codes belong to, beside a weight: its library rounds that by them when
+ * the model runs (`quantization_status` "frozen" of compressed-tensors), or does not load it. */
+static enum attn_status check_unused(struct reader *r, const struct attn_tensor_record *record)
+{
+    static const char *const suffixes[] = {".weight_scale", ".weight_scale_inv", ".scales", ".SCB"};
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (has_stem(record, suffixes[i], r->stem) && record_of(r, ".weight"))
+            return refuse(r, suffixes[i], "is beside a weight that is not of codes");
+    return ATTN_OK;
 }
 
 /* Returns the bytes of CODED decoded, rounded up to whole cache lines. Its codes are in a file, of
@@ -650,6 +689,9 @@ static enum attn_status fill(struct reader *r, struct attn_tensor_files *files,
                                   attn_quote_string(attn_tensor_files_path(files, 0)).text);
         ATTN_TRY(read_weight(r, i, list));
     }
+    for (size_t i = 0; i < files->count; i++)
+        if (!r->is_used[i])
+            ATTN_TRY(check_unused(r, &files->records[i]));
     for (size_t i = 0; i < files->count; i++)
         if (!r->is_used[i] && !is_of_activations(&files->records[i]))
             files->records[n++] = files->records[i];

@@ -28,7 +28,6 @@ enum attn_quantizer {
 /* How the weights of one module are stored. */
 struct attn_quant_width {
     size_t bits, group_size; /* group_size 0: it follows from shapes, or the whole row */
-    const char *mode;        /* of MLX; borrowed from the JSON, or static */
 };
 
 /* What a folder says about its weights. Initialize with = {0}; end with attn_scheme_release. */
@@ -52,9 +51,8 @@ enum attn_status attn_scheme_read(const struct attn_source *source, struct attn_
                                   struct attn_error *err);
 void attn_scheme_release(struct attn_scheme *scheme);
 
-/* Finds how MLX stores MODULE. */
-enum attn_status attn_scheme_of_module(const struct attn_scheme *scheme, const char *module,
-                                       struct attn_quant_width *width, struct attn_error *err);
+/* Whether MODE of MLX, or NULL: one other than affine, has BITS bits in groups of GROUP_SIZE. */
+bool attn_scheme_fits_mlx(const char *mode, size_t bits, size_t group_size);
 
 /* Adds the way out to a refusal. Returns STATUS. */
 enum attn_status attn_scheme_hint(enum attn_status status, struct attn_error *err);

@@ -23,29 +23,43 @@ static const struct {
                {"compressed-tensors", ATTN_QUANTIZER_CT},
                {"mxfp4", ATTN_QUANTIZER_MXFP4}};
 
-/* Keys whose texts must be among some words. */
+#define BIT(id) (1U << ATTN_QUANTIZER_##id)
+
+/* The keys that the programs' own libraries read: transformers 5.23, optimum 2.3, GPTQModel 7.7,
+ * AutoAWQ 0.2.9, mlx-lm 0.32, compressed-tensors 0.20. Those of numbers are read below. All others
+ * have no effect on the values of weights (cmd/manual/gguf.md lists them), or the tensors say the
+ * same. */
 static const struct {
-    enum attn_quantizer quantizer;
+    unsigned quantizers; /* bits */
     const char *key;
-    const char *words[9];
+    const char *words[9]; /* the texts that are read; none: it must be missing, null or empty */
 } choices[] = {
-    {ATTN_QUANTIZER_MLX, "mode", {"affine", "mxfp4", "nvfp4", "mxfp8"}},
-    {ATTN_QUANTIZER_FP8, "quant_algo", {"FP8", "NVFP4"}},
-    {ATTN_QUANTIZER_AWQ, "version", {"gemm"}},
-    {ATTN_QUANTIZER_GPTQ, "checkpoint_format", {"gptq", "gptq_v2"}},
-    {ATTN_QUANTIZER_CT,
+    {BIT(MLX), "mode", {"affine", "mxfp4", "nvfp4", "mxfp8"}},
+    {BIT(MLX), "global_scale", {NULL}},
+    {BIT(FP8), "quant_algo", {"FP8", "NVFP4"}},
+    {BIT(FP8), "scale_fmt", {"float", "ue8m0"}},
+    {BIT(FP8), "expert_dtype", {"fp8"}},
+    {BIT(FP8), "weight_scale_semantics", {NULL}}, /* GPTQModel's weight_scale_inv is a divisor */
+    {BIT(FP8), "pre_quant_scale", {NULL}},        /* of activations, by ModelOpt */
+    {BIT(BNB), "llm_int8_has_fp16_weight", {NULL}},
+    {BIT(AWQ), "version", {"gemm"}},
+    {BIT(AWQ), "format", {"gemm"}},
+    {BIT(AWQ), "checkpoint_format", {"gemm"}},
+    {BIT(AWQ), "method", {"awq"}},
+    {BIT(GPTQ), "format", {"gptq", "gptq_v2"}},
+    {BIT(GPTQ), "checkpoint_format", {"gptq", "gptq_v2"}},
+    {BIT(GPTQ), "method", {"gptq"}},
+    {BIT(GPTQ), "is_marlin_format", {NULL}},
+    {BIT(AWQ) | BIT(GPTQ), "pack_dtype", {"int32"}},
+    {BIT(AWQ) | BIT(GPTQ), "rotation", {NULL}}, /* turns activations when a model runs */
+    {BIT(AWQ) | BIT(GPTQ), "adapter", {NULL}},  /* a LoRA beside the weights */
+    {BIT(CT),
      "format",
      {"pack-quantized", "int-quantized", "naive-quantized", "float-quantized",
       "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mixed-precision", "dense"}},
+    {BIT(CT), "transform_config", {NULL}},
+    {BIT(CT), "moe_sparsity_config", {NULL}},
 };
-
-/* Keys that must be missing, null, false or empty. */
-static const struct {
-    enum attn_quantizer quantizer;
-    const char *key;
-} refused[] = {{ATTN_QUANTIZER_MLX, "global_scale"},
-               {ATTN_QUANTIZER_GPTQ, "is_marlin_format"},
-               {ATTN_QUANTIZER_CT, "transform_config"}};
 
 /* Numbers of bits, as bits of a number. */
 static const unsigned widths[] = {
@@ -67,25 +81,6 @@ static enum attn_status refuse_text(const struct attn_json *json, const char *ke
                             attn_quote_string(value).text);
 }
 
-/* Checks the texts of OBJECT that belong to QUANTIZER. */
-static enum attn_status check_words(const struct attn_json *json, enum attn_quantizer quantizer,
-                                    const struct attn_node *object, struct attn_error *err)
-{
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const char *value = NULL;
-        size_t k = 0;
-
-        if (choices[i].quantizer != quantizer)
-            continue;
-        ATTN_TRY(attn_json_get_string(json, object, choices[i].key, &value, err));
-        while (value && choices[i].words[k] && strcasecmp(value, choices[i].words[k]) != 0)
-            k++;
-        if (value && !choices[i].words[k])
-            return refuse_text(json, choices[i].key, value, err);
-    }
-    return ATTN_OK;
-}
-
 /* Whether NODE has a member or an item that is not empty, or is a value other than null and false.
  */
 static bool is_set(const struct attn_node *node)
@@ -102,6 +97,27 @@ static bool is_set(const struct attn_node *node)
     return false;
 }
 
+/* Checks the keys of OBJECT that belong to QUANTIZER. */
+static enum attn_status check_words(const struct attn_json *json, enum attn_quantizer quantizer,
+                                    const struct attn_node *object, struct attn_error *err)
+{
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const char *key = choices[i].key, *const *word = choices[i].words, *value = NULL;
+        const struct attn_node *node = attn_node_find(object, key);
+
+        if (!(choices[i].quantizers >> quantizer & 1) || !node || !is_set(node))
+            continue;
+        if (!*word)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is set, which is not read");
+        ATTN_TRY(attn_json_get_string(json, object, key, &value, err));
+        while (*word && strcasecmp(value, *word) != 0)
+            word++;
+        if (!*word)
+            return refuse_text(json, key, value, err);
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status check_bits(const struct attn_json *json, enum attn_quantizer quantizer,
                                    const char *key, size_t bits, struct attn_error *err)
 {
@@ -110,47 +126,46 @@ static enum attn_status check_bits(const struct attn_json *json, enum attn_quant
     return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is %zu, which is not read", bits);
 }
 
-/* Reads bits, group and mode of OBJECT, in MLX's words. */
-static enum attn_status read_mlx(const struct attn_scheme *scheme, const struct attn_node *object,
-                                 struct attn_quant_width *width, struct attn_error *err)
+bool attn_scheme_fits_mlx(const char *mode, size_t bits, size_t group_size)
 {
     static const struct {
         const char *mode;
         size_t bits, group_size;
     } fixed[] = {{"mxfp4", 4, 32}, {"nvfp4", 4, 16}, {"mxfp8", 8, 32}};
-    const struct attn_json *json = scheme->json;
 
-    if (width->bits == 0 && !attn_node_find(object, "group_size"))
+    if (mode && strcasecmp(mode, "affine") == 0)
+        return bits < 9 && (widths[ATTN_QUANTIZER_MLX] >> bits & 1) != 0 &&
+               (group_size == 32 || group_size == 64 || group_size == 128);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (bits == fixed[i].bits && group_size == fixed[i].group_size &&
+            (!mode || strcasecmp(mode, fixed[i].mode) == 0))
+            return true;
+    return false;
+}
+
+/* Reads the bits and the group size that most modules of MLX have. The shapes of a module's tensors
+ * tell its own. */
+static enum attn_status read_mlx(struct attn_scheme *scheme, struct attn_error *err)
+{
+    const struct attn_json *json = scheme->json;
+    struct attn_quant_width *width = &scheme->common;
+    const char *mode = "affine";
+
+    if (!attn_node_find(scheme->object, "group_size"))
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'quantization_config' in '%s' has neither 'quant_method' nor "
                               "'group_size', which is not read",
                               attn_quote_string(attn_json_name(json)).text);
-    width->mode = "affine";
-    ATTN_TRY(check_words(json, ATTN_QUANTIZER_MLX, object, err));
-    ATTN_TRY(attn_json_get_string(json, object, "mode", &width->mode, err));
-    ATTN_TRY(attn_json_get_size(json, object, "bits", 1, 8, &width->bits, err));
+    ATTN_TRY(attn_json_get_size(json, scheme->object, "bits", 1, 8, &width->bits, err));
     ATTN_TRY(check_bits(json, ATTN_QUANTIZER_MLX, "bits", width->bits, err));
-    ATTN_TRY(attn_json_get_size(json, object, "group_size", 16, 128, &width->group_size, err));
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (strcasecmp(width->mode, fixed[i].mode) == 0)
-            return width->bits == fixed[i].bits && width->group_size == fixed[i].group_size
-                       ? ATTN_OK
-                       : attn_json_refuse(json, err, ATTN_FORMAT, "mode",
-                                          "is '%s', which has %zu bits in groups of %zu",
-                                          fixed[i].mode, fixed[i].bits, fixed[i].group_size);
-    if (width->group_size == 32 || width->group_size == 64 || width->group_size == 128)
+    ATTN_TRY(
+        attn_json_get_size(json, scheme->object, "group_size", 16, 128, &width->group_size, err));
+    ATTN_TRY(attn_json_get_string(json, scheme->object, "mode", &mode, err));
+    if (attn_scheme_fits_mlx(mode, width->bits, width->group_size))
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "group_size", "is %zu, expected 32, 64 or 128",
-                            width->group_size);
-}
-
-enum attn_status attn_scheme_of_module(const struct attn_scheme *scheme, const char *module,
-                                       struct attn_quant_width *width, struct attn_error *err)
-{
-    const struct attn_node *own = attn_node_find(scheme->object, module);
-
-    *width = scheme->common;
-    return own && attn_node_is_object(own) ? read_mlx(scheme, own, width, err) : ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_FORMAT, "group_size",
+                            "is %zu, which '%s' with %zu bits does not have", width->group_size,
+                            mode, width->bits);
 }
 
 /* Reads a group size that is -1 for a whole row, or one of AWQ's older name. */
@@ -238,22 +253,17 @@ static enum attn_status read_method(struct attn_scheme *scheme, struct attn_erro
     const struct attn_node *object = scheme->object;
     const char *bits_key = attn_node_find(object, "w_bit") ? "w_bit" : "bits", *algorithm = "";
     bool is_symmetric = true, is_8_bit = false;
-    const char *format = "gptq", *backend = "";
+    const char *format = NULL, *older = NULL, *backend = "";
 
     ATTN_TRY(check_words(json, scheme->quantizer, object, err));
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const struct attn_node *node = attn_node_find(object, refused[i].key);
-
-        if (scheme->quantizer == refused[i].quantizer && node && is_set(node))
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, refused[i].key,
-                                    "is set, which is not read");
-    }
     switch (scheme->quantizer) {
     case ATTN_QUANTIZER_MLX:
-        return read_mlx(scheme, object, &scheme->common, err);
+        return read_mlx(scheme, err);
     case ATTN_QUANTIZER_FP8:
         ATTN_TRY(attn_json_get_string(json, object, "quant_algo", &algorithm, err));
         scheme->common.bits = strcasecmp(algorithm, "NVFP4") == 0 ? 4 : 8;
+        if (!attn_node_find(object, "weight_block_size"))
+            scheme->block[0] = scheme->block[1] = 128; /* as in transformers */
         return read_block(json, object, "weight_block_size", scheme->block, err);
     case ATTN_QUANTIZER_BNB:
         ATTN_TRY(attn_json_get_bool(json, object, "load_in_8bit", &is_8_bit, err));
@@ -268,9 +278,15 @@ static enum attn_status read_method(struct attn_scheme *scheme, struct attn_erro
         ATTN_TRY(attn_json_get_size(json, object, bits_key, 1, 31, &scheme->common.bits, err));
         ATTN_TRY(check_bits(json, scheme->quantizer, bits_key, scheme->common.bits, err));
         ATTN_TRY(attn_json_get_bool(json, object, "sym", &is_symmetric, err));
-        ATTN_TRY(attn_json_get_string(json, object, "checkpoint_format", &format, err));
+        ATTN_TRY(attn_json_get_string(json, object, "format", &format, err));
+        ATTN_TRY(attn_json_get_string(json, object, "checkpoint_format", &older, err));
+        if (format && older && strcasecmp(format, older) != 0)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "format",
+                                    "is '%s' and 'checkpoint_format' is '%s', expected one format",
+                                    format, older);
+        format = format ? format : older;
         scheme->is_asymmetric = !is_symmetric;
-        scheme->has_stored_zeros = strcasecmp(format, "gptq_v2") == 0;
+        scheme->has_stored_zeros = format && strcasecmp(format, "gptq_v2") == 0;
         return read_group(scheme, &scheme->common.group_size, err);
     case ATTN_QUANTIZER_CT:
         return read_groups(scheme, err);
