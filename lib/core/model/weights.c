@@ -95,68 +95,43 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     return !(is_first || is_second) || config->is_cross[layer] == is_second;
 }
 
-/* Returns the size that LETTER stands for, if it is one of layers without attention; else 0. */
-static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
-{
-    switch (mixer ? letter : '0') {
-    case 'q':
-        return attn_mixer_d_in(mixer);
-    case 'a':
-        return attn_mixer_d_conv(mixer);
-    case 'd':
-        return mixer->n_tap;
-    case 'g':
-        return mixer->n_head;
-    case 'v':
-        return mixer->d_value;
-    case 'l':
-        return mixer->n_head * mixer->d_value;
-    case 'u':
-        return 2 * mixer->n_head;
-    case 'p':
-        return attn_mixer_d_in(mixer) + mixer->n_head * mixer->d_value;
-    case 'i':
-        return attn_mixer_d_in(mixer) + mixer->n_head * (mixer->d_value + 1);
-    default:
-        return 0;
-    }
-}
+/* The letters of shapes (family.h). Those of layers without attention come first: they are 0 in
+ * models that lack them. */
+/* clang-format off */
+#define DIMENSION_MAP(X) \
+    X('q', d_mixer_in) X('a', attn_mixer_d_conv(mixer)) X('d', mixer->n_tap) X('g', mixer->n_head) \
+    X('v', mixer->d_value) X('l', d_mixer) X('u', 2 * mixer->n_head) X('p', d_mixer_in + d_mixer) \
+    X('i', d_mixer_in + d_mixer + mixer->n_head) \
+    X('I', attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image)) \
+    X('R', config->image.n_register) X('C', config->image.n_channel) X('i', config->image.n_frame) \
+    X('h', config->image.patch_height) X('w', config->image.patch_width) \
+    X('k', config->vision.merge * config->vision.merge * config->d_model) \
+    X('o', config->vision.d_feature) X('*', config->n_layer) X('^', config->n_value_gate) \
+    X('~', ATTN_N_SMEAR) X('V', config->n_token) X('Y', config->n_vocab) X('D', config->d_model) \
+    X('O', config->d_out) X('P', config->first_position + config->n_ctx) X('B', config->d_embed) \
+    X('T', config->n_type) X('b', config->stack.n_bucket) X('p', config->places.n) \
+    X('v', config->places.n_conv) \
+    X('=', config->d_model / (config->places.n_conv > 0 ? config->places.n_conv_group : 1)) \
+    X('m', config->stack.n_mel) X('3', 3) X('J', 2 * own.d_mlp) X('M', config->d_projected) \
+    X('H', config->n_head) X('G', own.n_kv_head) X('E', own.d_head) X('U', d_value) \
+    X('F', own.d_mlp) X('Q', d_q) X('K', d_k) X('W', d_v) X('Z', config->n_head * d_value) \
+    X('N', config->n_source) X('X', config->d_source) \
+    X('S', config->is_cross[layer] ? config->d_source : config->d_model) X('A', d_q + d_k + d_v) \
+    X('n', config->n_expert) X('f', config->d_expert) X('&', attn_config_d_routed(config)) \
+    X('j', 2 * config->d_expert) X('s', config->d_shared_expert) X('t', 2 * config->d_shared_expert) \
+    X('1', 1) X('c', config->n_layer * config->n_head) X('e', config->d_head / 2) \
+    X('x', config->d_layer_input) X('!', config->n_layer * config->d_layer_input) \
+    X('%', config->n_layer_token) X('r', 2 * config->n_head * config->d_value) \
+    X('L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model)
+/* clang-format on */
+enum { N_OF_MIXER = 9 };
 
-/* Returns the size that LETTER stands for, if it is one of models that see, or of
- * config.stream; else SIZE_MAX. */
-static size_t picture_dimension(char letter, const struct attn_config *config)
-{
-    switch (letter) {
-    case 'I':
-        return attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image);
-    case 'R':
-        return config->image.n_register;
-    case 'C':
-        return config->image.n_channel;
-    case 'h':
-        return config->image.patch_height;
-    case 'w':
-        return config->image.patch_width;
-    case 'k':
-        return config->vision.merge * config->vision.merge * config->d_model;
-    case 'o':
-        return config->vision.d_feature;
-    case 'i':
-        return config->image.n_frame;
-    case '*':
-        return config->n_layer;
-    case '^':
-        return config->n_value_gate;
-    case '~':
-        return ATTN_N_SMEAR;
-    default:
-        return SIZE_MAX;
-    }
-}
-
-/* Returns the size that LETTER stands for in shapes of LAYER (family.h). */
+/* Returns the size that LETTER stands for in shapes of LAYER. */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
+    static const struct attn_mixer_dims none = {.n_tap = 0};
+    const struct attn_mixer_dims *mixer = config->mixer ? config->mixer : &none;
+    const size_t d_mixer = mixer->n_head * mixer->d_value, d_mixer_in = attn_mixer_d_in(mixer);
     const struct attn_layer_dims own = attn_config_layer_dims(config, (size_t)layer);
     const size_t d_value = config->layer_dims ? own.d_head : config->d_value;
     const size_t d_q = config->n_head * own.d_head, d_k = own.n_kv_head * own.d_head;
@@ -165,56 +140,16 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         char letter;
         size_t n;
     } sizes[] = {
-        {'V', config->n_token},
-        {'Y', config->n_vocab},
-        {'D', config->d_model},
-        {'O', config->d_out},
-        {'P', config->first_position + config->n_ctx},
-        {'B', config->d_embed},
-        {'T', config->n_type},
-        {'b', config->stack.n_bucket},
-        {'p', config->places.n},
-        {'v', config->places.n_conv},
-        {'=', config->d_model / (config->places.n_conv > 0 ? config->places.n_conv_group : 1)},
-        {'m', config->stack.n_mel},
-        {'3', 3},
-        {'J', 2 * own.d_mlp},
-        {'M', config->d_projected},
-        {'H', config->n_head},
-        {'G', own.n_kv_head},
-        {'E', own.d_head},
-        {'U', d_value},
-        {'F', own.d_mlp},
-        {'Q', d_q},
-        {'K', d_k},
-        {'W', d_v},
-        {'Z', config->n_head * d_value},
-        {'N', config->n_source},
-        {'X', config->d_source},
-        {'S', config->is_cross[layer] ? config->d_source : config->d_model},
-        {'A', d_q + d_k + d_v},
-        {'n', config->n_expert},
-        {'f', config->d_expert},
-        {'&', attn_config_d_routed(config)},
-        {'j', 2 * config->d_expert},
-        {'s', config->d_shared_expert},
-        {'t', 2 * config->d_shared_expert},
-        {'1', 1},
-        {'c', config->n_layer * config->n_head},
-        {'e', config->d_head / 2},
-        {'x', config->d_layer_input},
-        {'!', config->n_layer * config->d_layer_input},
-        {'%', config->n_layer_token},
-        {'r', 2 * config->n_head * config->d_value},
-        {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
+#define DIMENSION_ROW(letter, n) {letter, n},
+        DIMENSION_MAP(DIMENSION_ROW)
+#undef DIMENSION_ROW
     };
-    const size_t of_mixer = mixer_dimension(letter, config->mixer);
-    const size_t of_picture = picture_dimension(letter, config);
     size_t i = 0;
 
-    while (i + 1 < sizeof sizes / sizeof *sizes && sizes[i].letter != letter)
+    while (i + 1 < sizeof sizes / sizeof *sizes &&
+           (sizes[i].letter != letter || (i < N_OF_MIXER && sizes[i].n == 0)))
         i++;
-    return of_mixer > 0 ? of_mixer : of_picture < SIZE_MAX ? of_picture : sizes[i].n;
+    return sizes[i].n;
 }
 
 enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
