@@ -146,7 +146,8 @@ CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
 SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/stories/*.json)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
-CORE_OBJECTS := $(filter $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o
+# The families of the models that are built in.
+CORE_OBJECTS := $(filter $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o $(addprefix $(BUILD)/lib/checkpoints/families/,attn.o gpt.o)
 OBJECTS := $(LIB_OBJECTS) $(BUILD)/lib/core_parts.o $(CMD_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 
 # V=1 shows the commands instead of their short form.

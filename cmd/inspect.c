@@ -31,7 +31,7 @@ struct inspection {
     struct model_source source;         /* where the model is; must not be moved */
     struct attn_model *model;           /* owned; NULL: it is a file of tensors */
     struct attn_tensor_files *alone;    /* owned; the file of tensors, in formats other than GGUF */
-    struct attn_gguf *alone_gguf;       /* owned; the file of tensors in GGUF */
+    struct attn_bundle *alone_gguf;     /* owned; the file of tensors in GGUF */
     struct attn_tokenizer *tokenizer;   /* owned; or NULL */
     struct attn_error no_tokenizer;     /* why `tokenizer` is NULL */
     struct attn_cost cost;              /* cost of a run of the model */
@@ -196,7 +196,7 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
 
 /* Returns true if the metadata of a GGUF file describe something other than a model, such as an
  * adapter or an importance matrix. */
-static bool is_other(const struct attn_gguf *gguf)
+static bool is_other(const struct attn_bundle *gguf)
 {
     const char *text = NULL, *architecture = NULL;
     size_t size = 0;
@@ -209,12 +209,12 @@ static bool is_other(const struct attn_gguf *gguf)
 
 /* Returns the open GGUF file of SOURCE, without making a model of it; NULL if there is no such file
  * or it cannot be read. */
-static struct attn_gguf *open_gguf(const struct inspect_args *args,
-                                   const struct attn_source *source)
+static struct attn_bundle *open_gguf(const struct inspect_args *args,
+                                     const struct attn_source *source)
 {
     const enum attn_load load = (enum attn_load)args->model.load;
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
 
     if (attn_gguf_is_source(source) &&
         attn_file_open_part(source, ATTN_GGUF_PART, load, &file, NULL) == ATTN_OK)
@@ -260,7 +260,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     inspection->shown.given.model = inspection->model;
     inspection->shown.given.source = &inspection->source.source;
     inspection->shown.given.weights = attn_model_files(inspection->model);
-    inspection->shown.given.gguf = attn_model_gguf(inspection->model);
+    inspection->shown.given.gguf = attn_model_bundle(inspection->model);
     inspection->shown.given.cost = &inspection->cost;
     status = attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer,
                                  &inspection->no_tokenizer);

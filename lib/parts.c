@@ -2,6 +2,8 @@
  * lacks a row refuses its files. */
 #include "attention/attention_internal.h"
 #include "edits/edits_internal.h"
+#include "families/families.h"
+#include "formats/bundle.h"
 #include "formats/opener.h"
 #include "gradient/gradient.h"
 #include "input/reader.h"
@@ -15,6 +17,7 @@
 #include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
+#include "tokenizer/tokenizer_class.h"
 #include "towers/families/gguf_projector.h"
 #include "towers/families/vision_family.h"
 
@@ -26,11 +29,18 @@ extern const struct attn_adapter_reader attn_adapter_of_peft;
 const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
                                                   &attn_opener_microgpt, &attn_opener_checkpoint,
                                                   &attn_opener_torch, NULL};
+extern const struct attn_bundle_reader attn_bundle_of_gguf;
+
+const struct attn_bundle_reader *const attn_bundles = &attn_bundle_of_gguf;
 const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
 attn_unpack_fn *const attn_unpack = attn_quantized_unpack;
 
 extern attn_directions_fn attn_directions_of_gguf;
 attn_directions_fn *const attn_directions = attn_directions_of_gguf;
+
+extern const struct attn_vocabulary_reader attn_vocabulary_files;
+
+const struct attn_vocabulary_reader *const attn_vocabularies = &attn_vocabulary_files;
 
 /* Conversations. */
 extern const struct attn_talker attn_talker_by_template;
@@ -42,13 +52,17 @@ const struct attn_talker *const attn_talker = &attn_talker_by_template;
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)};
 
-/* Families that read pictures, and those of training programs. */
+/* Families of models: of texts, of pictures, and of training programs. */
 #define OTHER_FAMILY_MAP(X)                                                                        \
     X(llms_from_scratch) X(nanochat) X(transformer_lens) X(hooked_transformer)
 #define FAMILY_ROW(name) &attn_family_##name,
 OTHER_FAMILY_MAP(ATTN_FAMILY_DECLARE)
-const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW)
-                                                       OTHER_FAMILY_MAP(FAMILY_ROW) NULL};
+const struct attn_family *const attn_families[] = {ATTN_FAMILY_MAP(
+    FAMILY_ROW) ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) OTHER_FAMILY_MAP(FAMILY_ROW) NULL};
+
+extern const struct attn_strangers attn_strangers_of_families;
+
+const struct attn_strangers *const attn_strangers = &attn_strangers_of_families;
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 
@@ -80,3 +94,7 @@ extern const struct attn_sound_input attn_sound_input_row;
 
 const struct attn_image_input *const attn_image_input = &attn_image_input_row;
 const struct attn_sound_input *const attn_sound_input = &attn_sound_input_row;
+
+extern const struct attn_speech_reader attn_speech_of_whisper;
+
+const struct attn_speech_reader *const attn_speech_reader = &attn_speech_of_whisper;

@@ -5,12 +5,12 @@
  * found by its key and all its items can be read.
  */
 #include "base/dtype_internal.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-static void check_tensors(const struct attn_gguf *gguf, const uint8_t *data, size_t size)
+static void check_tensors(const struct attn_bundle *gguf, const uint8_t *data, size_t size)
 {
     size_t n_byte = 0;
 
@@ -34,7 +34,7 @@ static void check_tensors(const struct attn_gguf *gguf, const uint8_t *data, siz
     FUZZ_CHECK(n_byte <= size);
 }
 
-static void check_pair(const struct attn_gguf *gguf, struct attn_gguf_pair pair)
+static void check_pair(const struct attn_bundle *gguf, struct attn_gguf_pair pair)
 {
     const uint64_t n = pair.n;
     uint64_t n_read = 0;
@@ -58,7 +58,7 @@ static void check_pair(const struct attn_gguf *gguf, struct attn_gguf_pair pair)
 }
 
 /* Whatever type is asked for, there is a value or a line that says why not. */
-static void check_getters(const struct attn_gguf *gguf, const char *key)
+static void check_getters(const struct attn_bundle *gguf, const char *key)
 {
     struct attn_gguf_pair pair;
     struct attn_error errors[5] = {{0}};
@@ -82,7 +82,7 @@ static void check_getters(const struct attn_gguf *gguf, const char *key)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct attn_file file = attn_fuzz_file("m.gguf", data, size);
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_error err = {0};
     const enum attn_status status = attn_gguf_take(&file, ATTN_READ, &gguf, &err);
 

@@ -6,7 +6,7 @@
  * is the file.
  */
 #include "base/buffer.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "model/model.h"
 #include "tests/fuzz/fuzz.h"
 

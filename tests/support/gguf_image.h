@@ -12,7 +12,7 @@
 #define ATTN_TESTS_GGUF_IMAGE_H
 
 #include "base/buffer.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "tests/support/gguf_models.h"
 
 #include "base/dtype_internal.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "kernels/kernels.h"
 #include "model/model.h"
 #include "tests/support/assert.h"
@@ -37,12 +37,12 @@ struct attn_buffer attn_gguf_member(const char *archive, const char *name)
     return bytes;
 }
 
-static struct attn_gguf *open_bytes(const struct attn_buffer *bytes)
+static struct attn_bundle *open_bytes(const struct attn_buffer *bytes)
 {
     const struct attn_blob blob = {ATTN_GGUF_PART, bytes->data, bytes->size};
     const struct attn_source source = {.name = "made", .blobs = &blob, .n_blob = 1};
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_error err = {0};
 
     ck_assert(attn_file_open_part(&source, ATTN_GGUF_PART, ATTN_READ, &file, &err) == ATTN_OK);
@@ -138,8 +138,8 @@ static void leave_as_it_lies(struct line *line)
 
 /* Columns of the gate and of up in turn, in Y [N, D, 2 F] of SIZES; the file has two tensors [N, F,
  * D]. */
-static void put_alternate(const struct line *line, const struct attn_gguf *gguf, const float *gate,
-                          const size_t *sizes, float *y)
+static void put_alternate(const struct line *line, const struct attn_bundle *gguf,
+                          const float *gate, const size_t *sizes, float *y)
 {
     struct attn_tensor_entry entry;
     char from[64];
@@ -158,7 +158,7 @@ static void put_alternate(const struct line *line, const struct attn_gguf *gguf,
     free(up);
 }
 
-static void append_tensor(const struct line *line, const struct attn_gguf *gguf,
+static void append_tensor(const struct line *line, const struct attn_bundle *gguf,
                           struct attn_buffer *header, struct attn_buffer *data)
 {
     struct attn_tensor_entry entry;
@@ -202,7 +202,7 @@ static void append_tensor(const struct line *line, const struct attn_gguf *gguf,
 struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffer *bytes,
                                      enum attn_twin twin)
 {
-    struct attn_gguf *gguf = open_bytes(bytes);
+    struct attn_bundle *gguf = open_bytes(bytes);
     struct attn_buffer header = {0}, data = {0}, file = {0};
     uint64_t size;
 
@@ -301,7 +301,7 @@ static const char *sibling(const char *name, const char *part, const char *kind,
 static const char *const thirds[] = {"attn_q", "attn_k", "attn_v"};
 
 /* Whether q, k and v of the layer of NAME are of one type. */
-static bool can_be_fused(const struct attn_gguf *gguf, const char *name)
+static bool can_be_fused(const struct attn_bundle *gguf, const char *name)
 {
     struct attn_tensor_entry parts[3];
     char text[64];
@@ -315,7 +315,7 @@ static bool can_be_fused(const struct attn_gguf *gguf, const char *name)
 }
 
 /* Puts q, k and v as one where ENTRY is q, and nothing where it is k or v. */
-static void put_fused(struct attn_gguf_image *image, const struct attn_gguf *gguf,
+static void put_fused(struct attn_gguf_image *image, const struct attn_bundle *gguf,
                       const struct attn_tensor_entry *entry, const char *kind)
 {
     struct attn_tensor all = entry->tensor;
@@ -339,7 +339,7 @@ static void put_fused(struct attn_gguf_image *image, const struct attn_gguf *ggu
 }
 
 /* Rows of q are as many as the model is wide. */
-static void put_split(struct attn_gguf_image *image, const struct attn_gguf *gguf,
+static void put_split(struct attn_gguf_image *image, const struct attn_bundle *gguf,
                       const struct attn_tensor_entry *entry, const char *kind)
 {
     struct attn_tensor part = entry->tensor;
@@ -382,7 +382,7 @@ static bool is_one_of(const char *name, const char *const *parts)
     return false;
 }
 
-static void put_in_form(struct attn_gguf_image *image, const struct attn_gguf *gguf,
+static void put_in_form(struct attn_gguf_image *image, const struct attn_bundle *gguf,
                         struct attn_tensor_entry entry, unsigned form)
 {
     static const char *const third[] = {".attn_q.", ".attn_k.", ".attn_v.", NULL};
@@ -406,7 +406,7 @@ static void put_in_form(struct attn_gguf_image *image, const struct attn_gguf *g
 }
 
 /* The pairs lie between the header and the first tensor's entry. */
-static void copy_pairs(struct attn_gguf_image *image, const struct attn_gguf *gguf,
+static void copy_pairs(struct attn_gguf_image *image, const struct attn_bundle *gguf,
                        const struct attn_buffer *bytes)
 {
     const char *end = bytes->data + 24;
@@ -422,7 +422,7 @@ static void copy_pairs(struct attn_gguf_image *image, const struct attn_gguf *gg
 
 struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned form)
 {
-    struct attn_gguf *gguf = open_bytes(bytes);
+    struct attn_bundle *gguf = open_bytes(bytes);
     struct attn_gguf_image image = ATTN_GGUF_IMAGE;
     struct attn_buffer written;
 
@@ -437,7 +437,7 @@ struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned f
 bool attn_gguf_damage(const struct attn_buffer *bytes, size_t number, bool is_turned, char name[64],
                       struct attn_buffer *damaged)
 {
-    struct attn_gguf *gguf = open_bytes(bytes);
+    struct attn_bundle *gguf = open_bytes(bytes);
     const size_t n = attn_tensor_files_count(attn_gguf_files(gguf));
     struct attn_gguf_image image = ATTN_GGUF_IMAGE;
 
@@ -517,7 +517,7 @@ size_t attn_gguf_try_bits(const struct attn_buffer *whole, size_t n, uint32_t *r
 
 struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count)
 {
-    struct attn_gguf *gguf = open_bytes(bytes);
+    struct attn_bundle *gguf = open_bytes(bytes);
     const struct attn_tensor_files *files = attn_gguf_files(gguf);
     struct attn_gguf_image image = ATTN_GGUF_IMAGE;
     struct attn_buffer written;

@@ -19,7 +19,7 @@ most_internal_tests=45
 # The rooms of lib in order, FOLDER/ROOM: each may include those above it. The folders are a border that the compiler holds
 # (lib/folders). Of the questions each sees the machine, and no other question but those named below.
 rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
-    checkpoints/{foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
+    checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
     media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
 questions=(heads attribute circuit ablate lens diff spans align explain score inspect live)
 ties=(attribute:score heads:attribute heads:circuit lens:attribute spans:attribute)

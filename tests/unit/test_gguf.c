@@ -15,7 +15,7 @@
 
 /* Opens a copy of BYTES of exactly its size, so that a sanitizer sees a read past the end. What is
  * opened borrows it until the next file. */
-static enum attn_status try_bytes(const void *bytes, size_t size, struct attn_gguf **gguf,
+static enum attn_status try_bytes(const void *bytes, size_t size, struct attn_bundle **gguf,
                                   struct attn_error *err)
 {
     static void *last;
@@ -65,9 +65,9 @@ static struct attn_gguf_image make_image(void)
     return image;
 }
 
-static struct attn_gguf *open_image(struct attn_gguf_image image, struct attn_buffer *bytes)
+static struct attn_bundle *open_image(struct attn_gguf_image image, struct attn_buffer *bytes)
 {
-    struct attn_gguf *gguf;
+    struct attn_bundle *gguf;
     struct attn_error err;
 
     *bytes = attn_gguf_image_make(&image);
@@ -78,7 +78,7 @@ static struct attn_gguf *open_image(struct attn_gguf_image image, struct attn_bu
 START_TEST(tensors_come_by_name_in_our_order_of_sizes)
 {
     struct attn_buffer bytes;
-    struct attn_gguf *gguf = open_image(make_image(), &bytes);
+    struct attn_bundle *gguf = open_image(make_image(), &bytes);
     struct attn_tensor_entry tensor;
 
     ck_assert_uint_eq(attn_tensor_files_count(attn_gguf_files(gguf)), 3);
@@ -103,7 +103,7 @@ END_TEST
 START_TEST(values_come_by_key)
 {
     struct attn_buffer bytes;
-    struct attn_gguf *gguf = open_image(make_image(), &bytes);
+    struct attn_bundle *gguf = open_image(make_image(), &bytes);
     struct attn_gguf_pair pair;
     struct attn_error err = {0};
     const char *text = NULL;
@@ -141,7 +141,7 @@ END_TEST
 START_TEST(a_value_of_another_type_is_refused_by_its_key)
 {
     struct attn_buffer bytes;
-    struct attn_gguf *gguf = open_image(make_image(), &bytes);
+    struct attn_bundle *gguf = open_image(make_image(), &bytes);
     struct attn_gguf_pair pair;
     struct attn_error err = {0};
     const char *text;
@@ -183,7 +183,7 @@ START_TEST(a_file_that_was_cut_is_refused_wherever)
 {
     struct attn_gguf_image image = make_image();
     struct attn_buffer bytes = attn_gguf_image_make(&image);
-    struct attn_gguf *gguf;
+    struct attn_bundle *gguf;
     struct attn_error err;
 
     for (size_t size = 0; size < bytes.size; size++)
@@ -383,7 +383,7 @@ START_TEST(what_is_wrong_is_refused_by_name)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct attn_gguf_image image = make_image();
         struct attn_buffer bytes;
-        struct attn_gguf *gguf;
+        struct attn_bundle *gguf;
         struct attn_error err;
 
         faults[i].make(&image);
@@ -410,7 +410,7 @@ START_TEST(files_of_other_kinds_are_called_what_they_are)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct attn_gguf *gguf;
+        struct attn_bundle *gguf;
         struct attn_error err;
 
         ck_assert(try_bytes(rows[i].bytes, strlen(rows[i].bytes), &gguf, &err) != ATTN_OK);
@@ -437,7 +437,8 @@ static void write_part(const char *path, uint32_t no, uint32_t count, uint32_t n
 }
 
 /* Opens the file, or the shards of which it is the first. */
-static enum attn_status open_file(const char *path, struct attn_gguf **gguf, struct attn_error *err)
+static enum attn_status open_file(const char *path, struct attn_bundle **gguf,
+                                  struct attn_error *err)
 {
     struct attn_file file = {0};
 
@@ -447,7 +448,7 @@ static enum attn_status open_file(const char *path, struct attn_gguf **gguf, str
 
 static void assert_refused(const char *path, const char *words)
 {
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_error err = {0};
 
     ck_assert(open_file(path, &gguf, &err) != ATTN_OK && !gguf);
@@ -456,7 +457,7 @@ static void assert_refused(const char *path, const char *words)
 
 START_TEST(shards_are_opened_beside_the_first)
 {
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_error err = {0};
 
     attn_folder_enter();
@@ -500,7 +501,7 @@ END_TEST
 START_TEST(shards_may_be_links_but_no_pipes_or_folders)
 {
     static const char first[] = "m-00001-of-00002.gguf", second[] = "m-00002-of-00002.gguf";
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_error err = {0};
 
     attn_folder_enter();
@@ -554,7 +555,7 @@ START_TEST(keys_of_the_container_are_numbers)
             const uint64_t bits = type == ATTN_GGUF_STRING ? 0 : k == 0 ? 32 : 1;
             struct attn_gguf_image image = make_image();
             struct attn_buffer bytes;
-            struct attn_gguf *gguf;
+            struct attn_bundle *gguf;
             struct attn_error err;
             enum attn_status status;
 

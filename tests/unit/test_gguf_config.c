@@ -2,7 +2,7 @@
  * test_gguf_config.c - the config.json that is made of the metadata of a GGUF file: each
  * architecture, each key with every type of value, and what is refused by name.
  */
-#include "model/gguf_config.h"
+#include "gguf/gguf_config.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/suite.h"
 
@@ -57,7 +57,7 @@ static enum attn_status write_config(const char *name, put_fn more, char **json,
     struct attn_gguf_image image = ATTN_GGUF_IMAGE;
     struct attn_buffer bytes, text = {0};
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_blob blob = {.name = ATTN_GGUF_PART};
     const struct attn_source source = {.name = "made", .blobs = &blob, .n_blob = 1};
     enum attn_status status;

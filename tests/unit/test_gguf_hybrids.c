@@ -4,7 +4,7 @@
  * or the same but for rounding where its sums have another order, and what does not fit in it is
  * named.
  */
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/recording.h"

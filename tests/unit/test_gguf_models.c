@@ -4,7 +4,7 @@
  * loaded and computed, and in other forms of the file.
  */
 #include "base/pool.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "kernels/kernels.h"
 #include "model/config_fields.h"
 #include "tests/support/folder.h"
@@ -585,7 +585,7 @@ START_TEST(divisors_of_frequencies_are_finite_and_above_0)
     const struct attn_blob blob = {"model.gguf", bytes.data, bytes.size};
     const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     struct attn_tensor_entry entry;
     struct attn_error err = {0};
 

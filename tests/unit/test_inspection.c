@@ -183,12 +183,12 @@ END_TEST
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
 /* A file of IMAGE, whose BYTES stay the caller's. */
-static struct attn_gguf *open_image(struct attn_gguf_image *image, struct attn_buffer *bytes)
+static struct attn_bundle *open_image(struct attn_gguf_image *image, struct attn_buffer *bytes)
 {
     struct attn_blob blob = {"m.gguf", NULL, 0};
     const struct attn_source source = {.blobs = &blob, .n_blob = 1};
     struct attn_file file = {0};
-    struct attn_gguf *gguf;
+    struct attn_bundle *gguf;
     struct attn_error err = {0};
 
     *bytes = attn_gguf_image_make(image);
@@ -241,7 +241,7 @@ START_TEST(a_mixture_is_named_when_its_tensors_agree)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct attn_gguf_image image = ATTN_GGUF_IMAGE;
         struct attn_buffer bytes;
-        struct attn_gguf *gguf;
+        struct attn_bundle *gguf;
 
         attn_gguf_put_u32(&image, "general.file_type", cases[i].file_type);
         attn_gguf_put_tensor(&image, "token_embd.weight", CODE_Q6_K, 2, (size_t[]){256, 100},
@@ -271,7 +271,7 @@ START_TEST(metadata_of_every_type_are_shown)
     const int32_t many[17] = {0};
     struct subject subject = {.inspection = ATTN_INSPECTION_DEFAULT};
     struct attn_buffer bytes;
-    struct attn_gguf *gguf;
+    struct attn_bundle *gguf;
 
     attn_gguf_put_text(&image, "general.architecture", "llama");
     attn_gguf_put_u32(&image, "llama.block_count", 7);
@@ -318,7 +318,7 @@ static void open_tiny(struct subject *subject)
     ck_assert(attn_model_open(&subject->source, NULL, &subject->model, &err) == ATTN_OK);
     subject->inspection = ATTN_INSPECTION_DEFAULT;
     subject->inspection.model = subject->model;
-    subject->inspection.gguf = attn_model_gguf(subject->model);
+    subject->inspection.gguf = attn_model_bundle(subject->model);
     subject->inspection.weights = attn_model_files(subject->model);
 }
 

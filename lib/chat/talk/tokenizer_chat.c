@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "base/text/escape.h"
-#include "formats/gguf.h"
 #include "formats/json.h"
+#include "gguf/gguf.h"
 #include "tokenizer/tokenizer_class.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -35,7 +35,7 @@ static enum attn_status set_text(struct attn_chat_template *chat, const char *pl
     return chat->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, const struct attn_gguf *gguf,
+static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, const struct attn_bundle *gguf,
                                   struct attn_error *err)
 {
     static const char key[] = "tokenizer.chat_template";
@@ -65,7 +65,7 @@ static enum attn_status read_replaced(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, struct attn_error *err)
 {
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
@@ -125,9 +125,9 @@ enum attn_status attn_tokenizer_read_chat(struct attn_tokenizer *tokenizer,
     struct attn_chat_template *chat = &tokenizer->chat;
 
     attn_buffer_append_char(&chat->tokens, '{');
-    ATTN_TRY(tokenizer->gguf ? read_gguf(tokenizer, tokenizer->gguf, err)
-                             : read_folder(chat, source, found->config, err));
-    if (!tokenizer->gguf && !found->config && !chat->text && attn_gguf_is_source(source))
+    ATTN_TRY(tokenizer->bundle ? read_gguf(tokenizer, tokenizer->bundle, err)
+                               : read_folder(chat, source, found->config, err));
+    if (!tokenizer->bundle && !found->config && !chat->text && attn_gguf_is_source(source))
         ATTN_TRY(read_replaced(tokenizer, source, err));
     attn_buffer_append_char(&chat->tokens, '}');
     return attn_buffer_check(&chat->tokens, err);

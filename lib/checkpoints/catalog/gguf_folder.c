@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "model/tower_reader.h"
 
 #include <ctype.h>

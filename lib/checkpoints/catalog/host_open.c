@@ -4,7 +4,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "catalog/catalog.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)

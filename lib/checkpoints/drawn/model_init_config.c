@@ -174,8 +174,8 @@ static enum attn_status add_vocabulary(struct config_members *members,
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; attn_family_at(i) && !key; i++) {
-        const struct attn_family *family = attn_family_at(i);
+    for (size_t i = 0; attn_families[i] && !key; i++) {
+        const struct attn_family *family = attn_families[i];
         const size_t size = strlen(family->model_type);
 
         if (type ? type->value.size == size + 2 &&

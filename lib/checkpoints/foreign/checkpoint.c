@@ -10,8 +10,8 @@
 #include "foreign/pickle.h"
 #include "foreign/torch.h"
 #include "foreign/trained.h"
-#include "formats/gguf.h"
 #include "formats/tensor_files_internal.h"
+#include "gguf/gguf.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -348,7 +348,7 @@ static enum attn_status read_file(const struct attn_source *source, const struct
     opened->files->shards[0].file = file;
     if (is_llmc(&file))
         return read_llmc(opened, own, err);
-    opened->has_gguf_names = true;
+    opened->is_named_as_bundle = true;
     return read_llama(opened->files, &opened->config, err);
 }
 

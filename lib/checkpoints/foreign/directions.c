@@ -10,8 +10,8 @@
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edits_internal.h"
-#include "formats/gguf.h"
 #include "formats/tensor_files_internal.h"
+#include "gguf/gguf.h"
 
 #include <string.h>
 
@@ -80,7 +80,7 @@ enum attn_status attn_directions_of_gguf(const char *path, bool *is_one,
                                          struct attn_intervention *made, struct attn_error *err)
 {
     struct attn_file file = {0};
-    struct attn_gguf *gguf;
+    struct attn_bundle *gguf;
     const char *name = NULL;
     size_t size = 0;
     enum attn_status status;

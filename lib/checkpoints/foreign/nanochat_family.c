@@ -11,8 +11,8 @@
 #include "foreign/nanochat_stream.h"
 
 #include "base/text/number.h"
+#include "families/families_internal.h"
 #include "model/config_internal.h"
-#include "model/families/families_internal.h"
 
 #include <string.h>
 
@@ -27,9 +27,9 @@ static const struct attn_weight_rule rules[] = {
            BLOCK(value_gate)),
     VECTOR("/resid_lambdas", "*", ATTN_PART_STREAM, MODEL(stream_scales)),
     VECTOR("/x0_lambdas", "*", ATTN_PART_STREAM, MODEL(embed_scales)),
-    VECTOR("/smear_lambda", "1", ATTN_PART_STREAM, MODEL(smear_scale)),
+    VECTOR("/smear_lambda", "1", ATTN_PART_STREAM, MODEL(previous_scale)),
     VECTOR("/backout_lambda", "1", ATTN_PART_STREAM, MODEL(backout_scale)),
-    TABLE("/smear_gate.weight", "1~", ATTN_PART_STREAM, smear_gate),
+    TABLE("/smear_gate.weight", "1~", ATTN_PART_STREAM, previous_gate),
     OUTPUT_OF("/lm_head.weight"),
 };
 
@@ -64,6 +64,7 @@ static enum attn_status read_stream(const struct attn_json *json, struct attn_co
     if (!has_lambdas)
         return ATTN_OK;
     config->stream = &attn_nanochat_stream;
+    config->n_stream_gate = ATTN_N_SMEAR;
     ATTN_TRY(attn_json_get_size(json, root, "ve_gate_channels", 1, config->d_model,
                                 &config->n_value_gate, err));
     ATTN_TRY(attn_json_get_double(json, root, "ve_factor", 0, 100, &config->value_factor, err));

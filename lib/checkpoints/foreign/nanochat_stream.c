@@ -86,10 +86,10 @@ static void smear(struct attn_forward *f, const struct attn_feed_part *part)
 {
     const struct attn_weights *weights = &f->model->weights;
     const size_t d = f->dims.d_model;
-    const double scale = number_of(f, &weights->smear_scale, 0, 0);
+    const double scale = number_of(f, &weights->previous_scale, 0, 0);
     float *gate = scratch_of(f, 2), *now = scratch_of(f, 0), *before = scratch_of(f, 1);
 
-    read_row(f, &weights->smear_gate, 0, ATTN_N_SMEAR, gate);
+    read_row(f, &weights->previous_gate, 0, ATTN_N_SMEAR, gate);
     if (part->row0 > 0)
         embed(f, f->ids[part->row0 - 1], before);
     for (size_t row = 0; row < part->n_row; row++) {
@@ -105,7 +105,7 @@ static void smear(struct attn_forward *f, const struct attn_feed_part *part)
 
 static void begin(struct attn_forward *f)
 {
-    for (size_t i = 0; i < f->feed.n_part && f->model->weights.smear_gate.data; i++)
+    for (size_t i = 0; i < f->feed.n_part && f->model->weights.previous_gate.data; i++)
         smear(f, &f->parts[i]);
     memcpy(x0_of(f), f->resid, f->feed.n_row * f->dims.d_model * sizeof(float));
 }

@@ -1,7 +1,7 @@
 /* scratch_family.c - the GPTModel of LLMs-from-scratch: GPT-2's block under other names, with
  * queries, keys and values apart, with or without biases, and an output of its own. Its config is
  * made of shapes (trained.h). att.mask is the causal mask. */
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 
 #define NORM(name, part, norm)                                                                     \
     VECTOR("trf_blocks.#." name ".scale", "D", part, NORM_W(norm)),                                \

@@ -406,7 +406,7 @@ static enum attn_status read_llama(struct trained *t)
         return attn_error_set(t->err, ATTN_FORMAT,
                               "'norm_eps' of 'model_args' in '%s' is no number", t->path.text);
     ATTN_TRY(rename_all(t, &of_llama, is_tied ? "output.weight" : NULL, 0, 0));
-    t->opened->has_gguf_names = true;
+    t->opened->is_named_as_bundle = true;
     attn_buffer_append_format(
         &t->opened->config,
         "{\"model_type\":\"llama\",\"hidden_size\":%zu,\"intermediate_size\":%zu,"

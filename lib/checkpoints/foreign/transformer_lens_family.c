@@ -12,7 +12,7 @@
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -23,8 +23,8 @@ struct attn_opened {
     struct attn_sink *weights;        /* owns those of a third; or NULL */
     struct attn_file file;            /* owns; the file whose path names the parts; or {0} */
     struct attn_tensor_files *files;  /* owns; the tensors, if no part has them */
-    bool has_gguf_names;              /* they are named, and q and k lie, as in GGUF */
-    const char *note;                 /* an assumption about the file, after its name; or NULL */
+    bool is_named_as_bundle; /* they are named, and q and k lie, as in a bundle (bundle.h) */
+    const char *note;        /* an assumption about the file, after its name; or NULL */
 };
 
 /* Adds the part NAME with DATA [size], borrowed. At most 3 parts. */

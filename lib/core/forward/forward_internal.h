@@ -53,7 +53,7 @@ struct attn_pool_steps {
     void (*back)(struct attn_backward *b, const float *d, float *dx);
 };
 
-/* What config.stream does to the rows of a feed (checkpoints/foreign/nanochat_stream.c). */
+/* What config.stream does to the rows of a feed. */
 struct attn_stream_steps {
     size_t (*size)(const struct attn_config *config, size_t n); /* floats of f->stream */
     void (*begin)(struct attn_forward *f);            /* resid has the normalized embeddings */

@@ -92,11 +92,12 @@ struct attn_config {
                              image_embed is computed from the first row */
     /* Of SigLIP's head, by which image_embed is computed from all rows; or NULL. */
     const struct attn_pool_steps *pool_head;
-    /* What happens to the stream beside the equations of a block (nanochat); NULL: nothing. */
+    /* What happens to the stream beside the equations of a block; NULL: nothing. */
     const struct attn_stream_steps *stream;
-    size_t n_value_gate; /* components of the input of a layer that gate its value embeddings */
-    double value_factor; /* of the sigmoid of this gate */
-    double qk_scale;     /* of q and k after their norms without weights; 0: 1 */
+    size_t n_stream_gate; /* components of the stream that gate the row before */
+    size_t n_value_gate;  /* components of the input of a layer that gate its value embeddings */
+    double value_factor;  /* of the sigmoid of this gate */
+    double qk_scale;      /* of q and k after their norms without weights; 0: 1 */
     struct attn_image_config image;
     const char *const *labels; /* [n_vocab] labels of a classifier, from `id2label`; or NULL */
     double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */

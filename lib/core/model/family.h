@@ -1,5 +1,5 @@
 /* family.h - the families of models: how each writes its config.json and names its tensors. A
- * family is a row attn_family_NAME in a file of families/, and a name in ATTN_FAMILY_MAP. */
+ * family is a row attn_family_NAME, which lib/parts.c lists (families/families.h). */
 #ifndef ATTN_MODEL_FAMILY_H
 #define ATTN_MODEL_FAMILY_H
 
@@ -91,7 +91,7 @@ struct attn_tensor_files;
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(LAYER_INPUT, MLP, PART, config->d_layer_input > 0) /* of Gemma 4 */                          \
     X(LAYER_SCALAR, NONE, PART, config->has_layer_scalar)                                          \
-    X(STREAM, EMBED, FOUND, config->stream != NULL) /* of nanochat */                              \
+    X(STREAM, EMBED, FOUND, config->stream != NULL)                                                \
     X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
     X(MLP_INNER_NORM, NONE, PART, config->has_mlp_norm)                                            \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
@@ -182,7 +182,7 @@ enum attn_weight_kind {
  * one. For layers without attention: q the rows of mixer_in, a the channels of the convolution, d
  * its taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above;
  * and r is 2*H*U. x is the width of the inputs of layers, ! those of all, % the tokens that have
- * some; * n_layer, ^ n_value_gate, ~ ATTN_N_SMEAR. */
+ * some; * n_layer, ^ n_value_gate, ~ n_stream_gate. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -193,43 +193,20 @@ struct attn_weight_rule {
                       without # */
 };
 
-/* The names in a config.json for what GGUF files say about layers that mix tokens without
- * attention; NULL: the config has no such key. */
-struct attn_gguf_mixer {
-    const char *n_tap, *d_key, *n_key_head, *n_head, *d_value;
-    const char *d_all, *expand; /* n_head * d_value; and the same divided by d_model */
-    const char *word; /* of such a layer in `layer_types`; NULL: all layers are, beside attention */
+/* Files whose tensors have names of their own for all families, and hold q, k and v, and the parts
+ * of an MLP, as one tensor or as several: biases are used if the file has them. */
+struct attn_dialect {
+    /* Whether q, k and v are one tensor in ST, of a model of CONFIG. */
+    bool (*is_fused)(const struct attn_config *config, const struct attn_tensor_files *st);
+    /* Sets which biases CONFIG has. Returns whether the gate and mlp_in are one tensor. */
+    bool (*find_biases)(struct attn_config *config, const struct attn_tensor_files *st,
+                        bool is_fused);
+    /* Whether the halves of the heads alternate in the rows of q and k, and in their biases. */
+    void (*find_halves)(const struct attn_family *naming, const struct attn_config *config,
+                        bool *of_heads, bool *of_biases);
 };
 
-/* How GGUF files store models of a family: constants in llama.cpp's code that metadata lack, and
- * changes that its converter makes. */
-struct attn_gguf_form {
-    const char *architecture; /* `general.architecture`; NULL: the family has no GGUF files */
-    const char *marker; /* a key that is above 0 in files of this family, if an earlier family has
-                           the same architecture; NULL: no such key */
-    size_t default_window; /* width of windows if the file lacks the key; 0: no windows */
-    size_t n_layer_large;  /* the model with this many layers scales scores by D / H; 0: no model
-                              does */
-    bool has_interleaved_heads;  /* the halves of each head alternate in the rows of q and k */
-    bool has_interleaved_biases; /* the halves alternate in the biases of q and k, too */
-    bool has_divisors;           /* frequencies are divided by rope_freqs.weight */
-    bool normalizes_experts;     /* the weights of experts sum to 1, unless a key says otherwise */
-    bool yarn_is_exact;          /* the bounds of YaRN are not rounded */
-    double alibi_bias; /* the required value of `attention.max_alibi_bias`; 0: the key must be
-                          missing */
-    struct attn_gguf_mixer mixer;
-    bool layers_differ;  /* the sizes of layers may differ (Gemma 4) */
-    bool has_lists;      /* the numbers of key heads and the widths of MLPs may be lists by layer */
-    bool tiles_heads;    /* as in struct attn_config */
-    const char *members; /* further members of the config, as JSON; they may contain the numbers of
-                            key heads and of norms (Falcon); NULL: none */
-    /* The object of the config that contains clip_qkv; NULL: the top level. */
-    const char *clip_section;
-    bool lacks_norm_if_parallel; /* a block with parallel attention and MLP has no ffn_norm,
-                                    whatever use_parallel_residual is */
-    /* Which tensors differ from Hugging Face's, and how; NULL: none do. */
-    const char *part, *difference;
-};
+struct attn_gguf_form;
 
 /* The classifier heads of a family. */
 struct attn_class_heads {
@@ -256,9 +233,8 @@ struct attn_family {
     const struct attn_weight_rule *rules; /* [n_rule]: tensors before the layers, in a layer, after
                                              the layers, then ignored ones */
     size_t n_rule;
-    bool is_gguf; /* these are the rules of GGUF files: biases are used if the file has them, and q,
-                     k and v may be one tensor or three */
-    struct attn_gguf_form gguf;
+    const struct attn_dialect *dialect; /* NULL: these are the names of the family's own files */
+    const struct attn_gguf_form *gguf;  /* families/gguf_form.h; NULL: it has no such files */
     const char *vocabulary_key; /* key of the config for the vocabulary size: "vocab_size" */
     /* For a family with two towers, the model_type of each (enum attn_tower). Of the other fields,
      * only the first two are used then. */
@@ -271,31 +247,7 @@ struct attn_family {
     const struct attn_family *other_names;
 };
 
-/* All families, in the order in which messages list them. X(name): the row is attn_family_NAME. */
-/* clang-format off */
-#define ATTN_FAMILY_MAP(X) \
-    X(gpt2) X(nanogpt) X(gpt_neo) X(gpt_neox) \
-    X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(olmo3) X(olmo) X(gemma) X(gemma2) \
-    X(gemma3_text) X(gemma4_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) \
-    X(starcoder2) X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
-    X(ministral3) X(ernie4_5) X(hunyuan_v1_dense) X(arcee) X(apertus) X(nemotron) X(seed_oss) \
-    X(internlm3) X(xglm) X(opt) X(gptj) X(codegen) \
-    X(gpt_bigcode) X(bloom) \
-    X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
-    X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
-    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) X(falcon_h1) X(nemotron_h) \
-    X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
-    X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
-    X(whisper) \
-    X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(deberta_v2) X(distilbert) \
-    X(electra) X(albert) \
-    X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
-    X(esm) \
-    X(attn)
-/* clang-format on */
-
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
-ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 
 enum attn_ties {
     ATTN_TIES_NOT,
@@ -328,11 +280,30 @@ enum attn_status attn_family_find_type(const struct attn_json *json, const char 
 /* Returns the family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 
-/* Further families, those of pictures, a list that ends with NULL (lib/parts.c). */
+/* The families that are linked, in the order in which messages list them: ends with NULL. In
+ * lib/parts.c. */
 extern const struct attn_family *const attn_families[];
 
-/* Returns family number I in the order of both lists; NULL after the last. */
+/* Returns family number I; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);
+
+/* What is known about types that no row reads. */
+struct attn_strangers {
+    const struct attn_decoder_part
+        *parts; /* [n_part]: decoders beside encoders that are not read */
+    size_t n_part;
+    /* Returns the reason why TYPE, of the config JSON, is not read; NULL: nothing is known. Sets
+     * *NEAREST to the nearest type that is read, or leaves it. */
+    const char *(*reason)(const struct attn_json *json, const char *type, const char **nearest);
+    /* The reason by what the config has. */
+    const char *(*guess)(const struct attn_json *json, const char *type);
+    /* Finds the family that alone has the tensors of ST, of a config without a type. ATTN_FORMAT,
+     * with the line that JSON lacks, if it is none or several. */
+    enum attn_status (*find_family)(const struct attn_json *json,
+                                    const struct attn_tensor_files *st,
+                                    const struct attn_family **found, struct attn_error *err);
+};
+extern const struct attn_strangers *const attn_strangers; /* NULL: nothing. In lib/parts.c */
 
 /* The keys of a config.json whose objects and lists are parsed, for attn_json_parse_named. */
 extern const char *const attn_family_config_keys[];

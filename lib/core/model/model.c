@@ -13,9 +13,6 @@
 #include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
-#include "model/families/families_internal.h"
-#include "model/family_guess.h"
-#include "model/gguf_config.h"
 #include "model/model_internal.h"
 #include "model/tensor_names.h"
 #include "model/tower_reader.h"
@@ -26,56 +23,6 @@
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)
 
-/* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is
- * no list of [layer, head] is passed over, as by transformers until it is used. */
-static enum attn_status read_alignment(const struct attn_json *json, struct attn_model *model,
-                                       struct attn_error *err)
-{
-    const struct attn_node *item = attn_node_find(attn_json_root(json), "alignment_heads");
-    const struct attn_config *config = &model->config;
-    struct attn_buffer text = {0};
-    int64_t n_layer = 0;
-
-    for (size_t i = 0; i < config->n_layer; i++)
-        n_layer += config->is_cross[i];
-
-    item = item && attn_node_is_array(item) ? attn_node_first(item) : NULL;
-    for (; item; item = attn_node_next(item)) {
-        const struct attn_node *layer = attn_node_is_array(item) ? attn_node_first(item) : NULL;
-        const struct attn_node *head = layer ? attn_node_next(layer) : NULL;
-        int64_t at[2];
-
-        if (!head || !attn_node_int(layer, &at[0]) || !attn_node_int(head, &at[1]))
-            continue;
-        if (at[0] < 0 || at[1] < 0 || at[0] >= n_layer || at[1] >= (int64_t)config->n_head)
-            attn_json_refuse(json, &model->bad_heads, ATTN_FORMAT, "alignment_heads",
-                             "has [%lld, %lld], the decoder has %lld layer%s of %zu head%s: it is "
-                             "another size's file",
-                             (long long)at[0], (long long)at[1], (long long)n_layer,
-                             n_layer == 1 ? "" : "s", config->n_head,
-                             config->n_head == 1 ? "" : "s");
-        attn_buffer_append_format(&text, "%scross:%lld.%lld", text.size > 0 ? "," : "",
-                                  (long long)at[0], (long long)at[1]);
-    }
-    if (text.size == 0)
-        return attn_buffer_check(&text, err);
-    model->alignment_heads = attn_buffer_take(&text, err);
-    return model->alignment_heads ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Reads the width of the median filter for times of words, which is odd, from config.json. */
-static void read_median(const struct attn_json *json, struct attn_model *model)
-{
-    static const char key[] = "median_filter_width";
-
-    model->n_median = 7;
-    if (attn_json_get_size(json, attn_json_root(json), key, 1, 9999, &model->n_median,
-                           &model->bad_median) == ATTN_OK &&
-        model->n_median % 2 == 0)
-        attn_json_refuse(json, &model->bad_median, ATTN_FORMAT, key,
-                         "is %zu, expected an odd number", model->n_median);
-}
-
 /* Finds the family of MODEL, whose config JSON has no model_type, and notes it. */
 static enum attn_status find_family(const struct attn_source *source,
                                     const struct attn_model_options *options,
@@ -85,9 +32,12 @@ static enum attn_status find_family(const struct attn_source *source,
     const char *type = NULL, *by = "architectures";
 
     ATTN_TRY(attn_family_find_type(json, &type, err));
+    if (!type && !attn_strangers)
+        return attn_error_set(err, ATTN_FORMAT, "'model_type' is missing in '%s'",
+                              attn_config_quote(json).text);
     if (!type) {
         ATTN_TRY(attn_safetensors_open(source, options->load, &model->files, err));
-        ATTN_TRY(attn_family_guess(json, model->files, &model->naming, err));
+        ATTN_TRY(attn_strangers->find_family(json, model->files, &model->naming, err));
         type = model->naming->model_type;
         by = "the names of its tensors";
     }
@@ -137,7 +87,6 @@ static enum attn_status read_files(const struct attn_source *source,
         ATTN_TRY(attn_family_read_encoder(json[0], attn_family_find(model->config.model_type),
                                           &encoder->config, &encoder->layers, err));
         model->config.n_source = encoder->config.n_ctx == SIZE_MAX ? 0 : encoder->config.n_ctx;
-        read_median(json[0], model);
     }
     if (model->config.vision.tower) {
         ATTN_TRY(ATTN_ALLOC(model->tower, 1, err));
@@ -154,7 +103,7 @@ static enum attn_status read_files(const struct attn_source *source,
     ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
     attn_family_read_end_ids(json[1], &model->config);
     attn_family_read_generation(json[1], &model->config);
-    return model->encoder ? read_alignment(json[1], model, err) : ATTN_OK;
+    return ATTN_OK;
 }
 
 /* Stores the name of the code that JSON, config.json, names for its model: "modeling_x" of
@@ -180,33 +129,6 @@ static enum attn_status read_code(struct attn_model *model, const struct attn_js
     return ATTN_OK;
 }
 
-/* Reads how ENCODER makes a spectrogram of sound. A failure is kept until there is sound. */
-static void read_sound(const struct attn_source *source, struct attn_model *encoder)
-{
-    static const char name[] = "preprocessor_config.json";
-    struct attn_sound_form *sound = &encoder->sound;
-    struct attn_error *err = &sound->failure;
-    size_t rate = 16000, n_mel = encoder->config.stack.n_mel;
-    struct attn_json *json = NULL;
-    double dither = 0;
-
-    sound->n_fft = 400, sound->n_hop = 160;
-    if (n_mel == 0 || !attn_source_has_part(source, name) ||
-        attn_json_read_part(source, name, NULL, &json, err) != ATTN_OK)
-        return;
-    const struct attn_node *root = attn_json_root(json);
-
-    if (attn_json_get_size(json, root, "n_fft", 16, 4096, &sound->n_fft, err) == ATTN_OK &&
-        attn_json_get_size(json, root, "hop_length", 1, 4096, &sound->n_hop, err) == ATTN_OK &&
-        attn_json_get_size(json, root, "sampling_rate", 16000, 16000, &rate, err) == ATTN_OK &&
-        attn_json_get_size(json, root, "feature_size", n_mel, n_mel, &n_mel, err) == ATTN_OK &&
-        attn_json_get_double(json, root, "dither", 0, 0, &dither, err) == ATTN_OK &&
-        (sound->n_fft % 2 != 0 || sound->n_fft > 2 * encoder->config.n_ctx * sound->n_hop))
-        attn_json_refuse(json, err, ATTN_UNSUPPORTED, "n_fft",
-                         "is %zu, expected an even number of the samples heard", sound->n_fft);
-    attn_json_free(json);
-}
-
 static enum attn_status read_config(const struct attn_source *source,
                                     const struct attn_model_options *options,
                                     struct attn_model *model, struct attn_error *err)
@@ -216,29 +138,29 @@ static enum attn_status read_config(const struct attn_source *source,
 
     if (status == ATTN_OK)
         status = read_code(model, json[0], err);
+    if (status == ATTN_OK && model->encoder && attn_speech_reader)
+        status = attn_speech_reader->read(source, json, model, err);
     attn_json_free(json[0]);
     attn_json_free(json[1]);
-    if (status == ATTN_OK && model->encoder)
-        read_sound(source, model->encoder);
     return status;
 }
 
 /* Reads the config of M, and of its tower if it has one, from GGUF files. The caller releases JSON
  * and *parsed, also after a failure. */
-static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffer *json,
-                                         struct attn_json **parsed, struct attn_error *err)
+static enum attn_status read_bundle_config(struct attn_model *m, struct attn_buffer *json,
+                                           struct attn_json **parsed, struct attn_error *err)
 {
-    const struct attn_gguf *projector = m->projector;
-    const struct attn_tensor_files *st = projector ? attn_gguf_files(projector) : m->st;
+    const struct attn_bundle *projector = m->projector;
+    const struct attn_tensor_files *st = projector ? attn_bundles->files(projector) : m->st;
     struct attn_file text = {.storage = ATTN_FILE_BORROWED};
     const char *type = NULL;
 
-    ATTN_TRY(attn_gguf_write_config(m->gguf, projector, json, err));
+    ATTN_TRY(attn_bundles->write_config(m->bundle, projector, json, err));
     text.data = (const unsigned char *)json->data, text.size = json->size;
     text.path = (char *)(uintptr_t)attn_tensor_files_path(st, 0); /* borrowed */
     ATTN_TRY(attn_json_parse_named(&text, attn_family_config_keys, parsed, err));
     ATTN_TRY(attn_family_read_config(*parsed, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
-    ATTN_TRY(attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err));
+    ATTN_TRY(attn_bundles->finish_config(m->bundle, &m->config, &m->layers, err));
     if (!projector)
         return ATTN_OK;
     ATTN_TRY(attn_family_find_type(*parsed, &type, err));
@@ -255,49 +177,49 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
 static enum attn_status find_projector(const struct attn_source *source, enum attn_load load,
                                        struct attn_model *m, struct attn_error *err)
 {
-    struct attn_gguf_projector found = {0};
+    struct attn_projector found = {0};
     enum attn_status status;
 
     if (!attn_tower_reader || m->no_tower.status != ATTN_OK)
         return ATTN_OK;
-    status = attn_tower_reader->find(source, m->gguf, load, &found, err);
+    status = attn_tower_reader->find(source, m->bundle, load, &found, err);
     m->has_found_tower = found.is_found;
     m->no_tower = found.why;
-    m->projector = found.gguf;
-    if (found.gguf) {
+    m->projector = found.bundle;
+    if (found.bundle) {
         m->tower = attn_alloc(1, sizeof *m->tower, status == ATTN_OK ? err : NULL);
         status = m->tower ? status : ATTN_NO_MEMORY;
     }
     if (m->tower)
-        m->tower->gguf = found.file;
+        m->tower->bundle = found.file;
     else
-        attn_gguf_free(found.file);
+        attn_bundles->free(found.file);
     return status;
 }
 
 /* Reads the config of M from the GGUF file FILE, which M takes over. */
-static enum attn_status read_gguf(const struct attn_source *source, struct attn_model *m,
-                                  struct attn_file *file, enum attn_load load,
-                                  struct attn_error *err)
+static enum attn_status read_bundle(const struct attn_source *source, struct attn_model *m,
+                                    struct attn_file *file, enum attn_load load,
+                                    struct attn_error *err)
 {
     struct attn_buffer json = {0};
     struct attn_json *parsed = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_gguf_take(file, load, &m->gguf, err));
-    m->st = attn_gguf_files(m->gguf);
-    if (attn_tower_reader && attn_tower_reader->is_projector(m->gguf)) {
+    ATTN_TRY(attn_bundles->take(file, load, &m->bundle, err));
+    m->st = attn_bundles->files(m->bundle);
+    if (attn_tower_reader && attn_tower_reader->is_projector(m->bundle)) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' reads pictures for a model, and is none, expected the model's own file",
                     attn_quote_string(attn_tensor_files_path(m->st, 0)).text);
         return attn_error_hint(err, "give the model's file as the model, and this one as `mmproj`");
     }
     ATTN_TRY(find_projector(source, load, m, err));
-    status = read_gguf_config(m, &json, &parsed, err);
+    status = read_bundle_config(m, &json, &parsed, err);
     attn_json_free(parsed);
     attn_buffer_release(&json);
     ATTN_TRY(status);
-    m->naming = attn_gguf_naming(&m->config, m->st);
+    m->naming = attn_bundles->naming(&m->config, m->st);
     return ATTN_OK;
 }
 
@@ -308,22 +230,24 @@ static enum attn_status check_parts(const struct attn_source *source,
 {
     static const char *const parts[][2] = {{"config", "config.json"},
                                            {"weights", "model.safetensors"}};
-    const char *file = attn_source_override(source, opener ? opener->part : ATTN_GGUF_PART);
-    const char *projector = attn_source_override(source, ATTN_MMPROJ_PART);
-    const char *kind = opener ? opener->kind : "GGUF";
+    const char *part = opener ? opener->part : attn_bundles ? attn_bundles->part : "";
+    const char *file = attn_source_override(source, part);
+    const char *projector =
+        attn_bundles ? attn_source_override(source, attn_bundles->tower_part) : NULL;
+    const char *kind = opener ? opener->kind : attn_bundles ? attn_bundles->kind : "";
 
-    if (projector && !attn_gguf_is_source(source))
+    if (projector && !attn_bundle_is_source(source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'`mmproj` %s' goes with a GGUF file, and the model is none",
-                           attn_quote_string(projector).text);
+                           "'`mmproj` %s' goes with a %s file, and the model is none",
+                           attn_quote_string(projector).text, attn_bundles->kind);
     for (size_t i = opener && opener->takes_config; i < sizeof parts / sizeof *parts; i++) {
         const char *path = attn_source_override(source, parts[i][1]);
 
-        if (path && (file || attn_gguf_is_source(source)))
+        if (path && (file || attn_bundle_is_source(source)))
             return attn_error_set(err, ATTN_INVALID,
                                   "'`%s` %s' does not go with the %s file '%s', which has its own",
                                   parts[i][0], attn_quote_string(path).text, kind,
-                                  attn_quote_string(file ? file : ATTN_GGUF_PART).text);
+                                  attn_quote_string(file ? file : part).text);
     }
     return ATTN_OK;
 }
@@ -435,7 +359,7 @@ static enum attn_status read_biases(struct attn_model *m, struct attn_error *err
 static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
                              const struct attn_model_options *options, struct attn_error *err)
 {
-    const struct attn_adapter_target target = {&m->weights, &m->config, m->gguf != NULL,
+    const struct attn_adapter_target target = {&m->weights, &m->config, m->bundle != NULL,
                                                m->part != NULL, options->pool};
     const struct attn_packing packing = {.compute = options->compute,
                                          .kernels = attn_kernels_find(options->isa),
@@ -453,7 +377,7 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
     for (size_t layer = 0; layer < m->config.n_layer && m->weights.sinks; layer++)
         m->layers.attention[layer].sinks = m->weights.sinks + layer * m->config.n_head;
     ATTN_TRY(read_biases(m, err));
-    if (m->gguf)
+    if (m->bundle)
         ATTN_TRY(attn_weights_check_unused(m->naming, &m->config, m->st, err));
     return options->reuse ? attn_weights_pack(&m->weights, &m->config, m->st, &packing, err)
                           : ATTN_OK;
@@ -579,15 +503,15 @@ static enum attn_status read_opened(struct attn_model *m, const struct attn_mode
                 attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
         attn_json_free(json);
         ATTN_TRY(status);
-        m->naming = opened->has_gguf_names ? attn_gguf_naming(&m->config, m->st)
-                                           : attn_family_find(m->config.model_type);
+        m->naming = opened->is_named_as_bundle ? attn_bundles->naming(&m->config, m->st)
+                                               : attn_family_find(m->config.model_type);
     }
     if (opened->note)
         attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED, "'%s' %s",
                   attn_quote_string(m->st ? text.path : m->name).text, opened->note);
     if (!m->st)
         return read_safetensors(&opened->parts, options, m, err);
-    return opened->has_gguf_names
+    return opened->is_named_as_bundle
                ? ATTN_OK
                : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
 }
@@ -631,9 +555,9 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(opener->read(source, options->load, &m->opened, err));
         ATTN_TRY(read_opened(m, options, err));
         source = m->opened.parts.n_blob > 0 ? &m->opened.parts : source;
-    } else if (attn_gguf_is_source(source)) {
-        ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
-        status = read_gguf(source, m, &file, options->load, err);
+    } else if (attn_bundle_is_source(source)) {
+        ATTN_TRY(attn_file_open_part(source, attn_bundles->part, options->load, &file, err));
+        status = read_bundle(source, m, &file, options->load, err);
         if (status == ATTN_IO && source->fetch)
             attn_error_hint(err, "%s", source->fetch);
         ATTN_TRY(status);
@@ -776,11 +700,13 @@ void attn_model_free(struct attn_model *model)
     attn_tensor_files_free(model->files);
     if (model->adapter)
         attn_adapters->free(model->adapter);
-    attn_gguf_free(model->gguf);
+    if (model->bundle)
+        attn_bundles->free(model->bundle);
     attn_opened_release(&model->opened);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
-    attn_free(model->alignment_heads);
+    if (model->speech)
+        attn_speech_reader->free(model->speech);
     attn_free(model);
 }
 
@@ -903,9 +829,9 @@ const struct attn_adapter *attn_model_adapter(const struct attn_model *model)
     return model->adapter;
 }
 
-const struct attn_gguf *attn_model_gguf(const struct attn_model *model)
+const struct attn_bundle *attn_model_bundle(const struct attn_model *model)
 {
-    return model->gguf;
+    return model->bundle;
 }
 
 bool attn_model_owns_address(const struct attn_model *model, const void *address)

@@ -2,7 +2,7 @@
 #ifndef ATTN_MODEL_MODEL_INTERNAL_H
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "formats/opener.h"
 #include "kernels/gemm_internal.h"
 #include "model/builtin.h"
@@ -105,20 +105,27 @@ typedef enum attn_status attn_unpack_fn(const struct attn_source *source,
                                         struct attn_tensor_files **files, struct attn_error *err);
 extern attn_unpack_fn *const attn_unpack; /* NULL: refused by their types. In lib/parts.c */
 
-/* How an encoder of sound makes its spectrogram, from preprocessor_config.json. */
-struct attn_sound_form {
-    size_t n_fft, n_hop;       /* samples in a frame, and from one frame to the next */
-    struct attn_error failure; /* why sound cannot be read; arrays can */
+struct attn_speech;
+
+/* What reads how an encoder hears sound, and how its decoder says when words were spoken. */
+struct attn_speech_reader {
+    /* Sets `speech` of MODEL's encoder, from SOURCE and the trees of config.json and
+     * generation_config.json, which may be NULL. Failures are kept in it until there is sound. */
+    enum attn_status (*read)(const struct attn_source *source, struct attn_json *const json[2],
+                             struct attn_model *model, struct attn_error *err);
+    void (*free)(struct attn_speech *speech);
 };
 
+extern const struct attn_speech_reader *const attn_speech_reader; /* NULL: none. lib/parts.c */
+
 struct attn_model {
-    struct attn_sound_form sound; /* of an encoder of sound */
-    struct attn_config config;    /* borrows from layers */
+    struct attn_speech *speech; /* owns: of an encoder; or NULL */
+    struct attn_config config;  /* borrows from layers */
     struct attn_sentence sentence;
     struct attn_config_layers layers;
     const struct attn_tensor_files *st; /* the weights borrow from these files */
     struct attn_tensor_files *files;    /* owns: st, if it is safetensors */
-    struct attn_gguf *gguf;             /* owns: the GGUF file, if st is part of one */
+    struct attn_bundle *bundle;         /* owns: the GGUF file, if st is part of one */
     struct attn_opened opened;          /* owns: the file of another program that st is part of */
     struct attn_adapter *adapter;       /* owns: what changed the weights, or NULL */
     const struct attn_family *naming;   /* names the tensors in st */
@@ -130,18 +137,13 @@ struct attn_model {
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     struct attn_model *tower;   /* owns: the same for an encoder of the pictures in prompts; in a
                                    GGUF file beside that of the model it has files of its own */
-    const struct attn_gguf *projector; /* the GGUF file that has the tower, or NULL */
-    bool has_found_tower;              /* nobody named that file */
-    struct attn_error no_tower;        /* why a GGUF file has none */
+    const struct attn_bundle *projector; /* the file that has the tower, or NULL */
+    bool has_found_tower;                /* nobody named that file */
+    struct attn_error no_tower;          /* why a GGUF file has none */
     struct attn_model *whole;  /* owns: the decoder whose tower this is, from which it was taken */
     enum attn_compute compute; /* number format in which weights are multiplied */
     char *name;                /* owns */
-    /* Of a model of speech, whose weights say when words were spoken: owns the heads, "cross:2.1",
-     * or NULL; the frames of the median filter; and why one of them is wrong. */
-    char *alignment_heads;
-    size_t n_median;
-    struct attn_error bad_heads, bad_median;
-    bool has_engine; /* attn_model_start_engine has started the engine below */
+    bool has_engine;           /* attn_model_start_engine has started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;
@@ -193,7 +195,7 @@ const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
 const struct attn_adapter *attn_model_adapter(const struct attn_model *model);
 
 /* Returns the GGUF file of the model, borrowed; NULL if its files are safetensors. */
-const struct attn_gguf *attn_model_gguf(const struct attn_model *model);
+const struct attn_bundle *attn_model_bundle(const struct attn_model *model);
 
 /* Returns the number format in which sessions multiply the weights, from attn_model_options. */
 enum attn_compute attn_model_compute(const struct attn_model *model);

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "model/model_internal.h"
 
 #include <string.h>
@@ -69,9 +69,9 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
-    const bool is_gguf = attn_model_gguf(model) != NULL;
+    const bool is_bundle = attn_model_bundle(model) != NULL;
     const struct attn_opener *opener = attn_opener_of(source);
-    const char *single = is_gguf ? ATTN_GGUF_PART : opener ? opener->part : NULL;
+    const char *single = is_bundle ? attn_bundles->part : opener ? opener->part : NULL;
 
     if (attn_source_override(source, WEIGHTS))
         single = WEIGHTS;
@@ -79,15 +79,16 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     /* If the model is one file, the program reads no other texts than those the caller named, and
      * in a folder the vocabulary beside it. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!(is_gguf || (opener && !source->directory)) || attn_source_override(source, texts[i]))
+        if (!(is_bundle || (opener && !source->directory)) ||
+            attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
     for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));
     if (model->opened.weights)
         return ATTN_OK;
-    if (model->tower && model->tower->gguf)
-        ATTN_TRY(add(parts, ATTN_MMPROJ_PART, attn_tensor_files_path(model->tower->st, 0), NULL,
-                     false, err));
+    if (model->tower && model->tower->bundle)
+        ATTN_TRY(add(parts, attn_bundles->tower_part, attn_tensor_files_path(model->tower->st, 0),
+                     NULL, false, err));
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(parts, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {

@@ -5,14 +5,14 @@
 
 #include "base/buffer.h"
 #include "base/source.h"
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "model/config_internal.h"
 #include "model/family.h"
 
-struct attn_gguf_projector {
-    const struct attn_gguf *gguf; /* has the tensors of the tower; NULL: `why` says why not */
-    struct attn_gguf *file;       /* owns: gguf, if it is another file than the model's */
-    bool is_found;                /* it lay beside the model and was not named: it may not fit */
+struct attn_projector {
+    const struct attn_bundle *bundle; /* has the tensors of the tower; NULL: `why` says why not */
+    struct attn_bundle *file;         /* owns: bundle, if it is another file than the model's */
+    bool is_found; /* it lay beside the model and was not named: it may not fit */
     struct attn_error why;
 };
 
@@ -26,20 +26,20 @@ struct attn_tower_reader {
                                     struct attn_config_layers *layers, struct attn_error *err);
     /* Whether the file PATH, or GGUF, is of a tower, without a model of its own. */
     bool (*is_file)(const char *path);
-    bool (*is_projector)(const struct attn_gguf *gguf);
+    bool (*is_projector)(const struct attn_bundle *gguf);
     /* Finds the tower of the model GGUF: the part ATTN_MMPROJ_PART of SOURCE, else the model's own
      * tensors, else the only file with a tower in its folder. */
-    enum attn_status (*find)(const struct attn_source *source, const struct attn_gguf *gguf,
-                             enum attn_load load, struct attn_gguf_projector *projector,
+    enum attn_status (*find)(const struct attn_source *source, const struct attn_bundle *gguf,
+                             enum attn_load load, struct attn_projector *projector,
                              struct attn_error *err);
     /* Writes the config.json of the model GGUF with the tower PROJECTOR to JSON, but for its
      * decoder and the last brace. Sets *type to the model_type of the decoder; NULL: that of its
      * family. */
-    enum attn_status (*write_config)(const struct attn_gguf *gguf,
-                                     const struct attn_gguf *projector, const char **type,
+    enum attn_status (*write_config)(const struct attn_bundle *gguf,
+                                     const struct attn_bundle *projector, const char **type,
                                      struct attn_buffer *json, struct attn_error *err);
     /* Returns the rules for the names of PROJECTOR's tensors. Its config was written. */
-    const struct attn_family *(*naming)(const struct attn_gguf *projector);
+    const struct attn_family *(*naming)(const struct attn_bundle *projector);
 };
 
 /* lib/parts.c; NULL: none is linked. */

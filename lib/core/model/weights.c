@@ -107,7 +107,7 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     X('h', config->image.patch_height) X('w', config->image.patch_width) \
     X('k', config->vision.merge * config->vision.merge * config->d_model) \
     X('o', config->vision.d_feature) X('*', config->n_layer) X('^', config->n_value_gate) \
-    X('~', ATTN_N_SMEAR) X('V', config->n_token) X('Y', config->n_vocab) X('D', config->d_model) \
+    X('~', config->n_stream_gate) X('V', config->n_token) X('Y', config->n_vocab) X('D', config->d_model) \
     X('O', config->d_out) X('P', config->first_position + config->n_ctx) X('B', config->d_embed) \
     X('T', config->n_type) X('b', config->stack.n_bucket) X('p', config->places.n) \
     X('v', config->places.n_conv) \
@@ -222,7 +222,7 @@ static void write_shape(char *text, size_t size, const size_t *shape, size_t ran
 static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
     return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
-           (naming->is_gguf && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
+           (naming->dialect && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
 }
 
 /* Returns the shape of RULE. For y and z, it is the shape of the norm of q or k, which depends on
@@ -250,7 +250,7 @@ static enum attn_status check_tensor(const struct binder *binder,
     /* A size has at most 20 digits, plus ", "; the text also has brackets. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[ATTN_WEIGHT_MAX_RANK * 22 + 3];
     /* A vector may have further dimensions in GGUF files. */
-    const bool is_flat = binder->family->is_gguf && rank == 1 && rule->kind == ATTN_WEIGHT_VECTOR &&
+    const bool is_flat = binder->family->dialect && rank == 1 && rule->kind == ATTN_WEIGHT_VECTOR &&
                          tensor->rank > 1;
     bool is_same = is_flat || tensor->rank == (int)rank;
 
@@ -258,7 +258,7 @@ static enum attn_status check_tensor(const struct binder *binder,
         return attn_error_set(
             binder->err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
             attn_quote_string(entry->name).text, path_of(binder->st, entry->shard).text,
-            attn_dtype_name(tensor->dtype), binder->family->is_gguf ? ", or a type of blocks" : "");
+            attn_dtype_name(tensor->dtype), binder->family->dialect ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(shape[i], binder->config, binder->layer);
         is_same =
@@ -808,7 +808,7 @@ static enum attn_status bind_deep(const struct binder *binder, const struct attn
     struct attn_tensor_entry entry;
 
     for (size_t i = 0; i < vision->n_deep; i++) {
-        const size_t number = binder->family->is_gguf ? vision->deep[i] : vision->deep_numbers[i];
+        const size_t number = binder->family->dialect ? vision->deep[i] : vision->deep_numbers[i];
 
         ATTN_TRY(find_numbered(binder, rule, number, &entry));
         one.offset = rule->offset + i * sizeof *binder->weights->deep;
@@ -856,7 +856,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 
     if (need == NOT_NEEDED || !is_of_layer(rule, binder->config, binder->layer) ||
         part == (binder->is_turned ? ATTN_PART_EXPERTS_FOUND : ATTN_PART_EXPERTS_TURNED) ||
-        (binder->family->is_gguf && is_of_other_form(binder, rule)))
+        (binder->family->dialect && is_of_other_form(binder, rule)))
         return ATTN_OK;
     if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
         return make_vector(binder, rule);
@@ -880,7 +880,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (need == REFUSED && is_found)
         return attn_error_set(binder->err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
                               path_of(binder->st, entry.shard).text,
-                              binder->family->is_gguf
+                              binder->family->dialect
                                   ? "its architecture has no such bias"
                                   : "'config.json' says that the map has no bias");
     if (need == REFUSED)
@@ -1036,55 +1036,15 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* Whether a layer of the GGUF file ST has the tensor NAME. */
-static bool has_in_layers(const struct attn_config *config, const struct attn_tensor_files *st,
-                          const char *name)
-{
-    char full[ATTN_WEIGHT_NAME_SIZE];
-
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        snprintf(full, sizeof full, "%sblk.%zu.%s", config->image.patch_height > 0 ? "v." : "",
-                 layer, name);
-        if (attn_tensor_files_find(st, full, NULL))
-            return true;
-    }
-    return false;
-}
-
-/* Whether q, k and v of a model of CONFIG, or of a tower, are one tensor in the GGUF file ST. In
- * layers of Gated DeltaNet the tensor has another meaning. */
-static bool is_fused(const struct attn_config *config, const struct attn_tensor_files *st)
-{
-    return !(config->mixer && config->mixer->kind == ATTN_MIXER_DELTA) &&
-           has_in_layers(config, st, "attn_qkv.weight");
-}
-
-/* Sets which biases the model has, by the tensors of the GGUF file, and whether tensors are joined.
- */
-static void find_biases(struct binder *binder)
-{
-    struct attn_config *config = binder->config;
-    const struct {
-        const char *name;
-        bool *has;
-    } rows[] = {{binder->is_fused ? "attn_qkv.bias" : "attn_q.bias", &config->has_qkv_bias},
-                {"attn_output.bias", &config->has_out_bias},
-                {"ffn_up.bias", &config->has_mlp_bias},
-                {"ffn_gate_inp.bias", &config->has_expert_bias},
-                {"ssm_conv1d.bias", &config->has_mixer_conv_bias}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        *rows[i].has = has_in_layers(config, binder->st, rows[i].name);
-    binder->is_joined = !has_in_layers(config, binder->st, "ffn_gate.weight");
-    config->has_output_bias = attn_tensor_files_find(binder->st, "output.bias", NULL);
-}
-
 /* Marks the heads of q and k as interleaved, if FORM says so, which restores Hugging Face's order,
  * in which halves are rotated. */
 static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config,
-                             const struct attn_gguf_form *form)
+                             const struct attn_family *naming)
 {
-    for (size_t layer = 0; form->has_interleaved_heads && layer < config->n_layer; layer++) {
+    bool of_heads = false, of_biases = false;
+
+    naming->dialect->find_halves(naming, config, &of_heads, &of_biases);
+    for (size_t layer = 0; of_heads && layer < config->n_layer; layer++) {
         struct attn_linear *const maps[] = {&weights->blocks[layer].q, &weights->blocks[layer].k};
 
         for (int i = 0; i < 2; i++) {
@@ -1093,8 +1053,8 @@ static void interleave_heads(const struct attn_weights *weights, const struct at
 
             w->group = config->d_head, w->group_stride = config->d_head * w->col_stride;
             b->group = b->group_stride = config->d_head;
-            w->is_interleaved = form->has_interleaved_heads;
-            b->is_interleaved = form->has_interleaved_biases;
+            w->is_interleaved = of_heads;
+            b->is_interleaved = of_biases;
         }
     }
 }
@@ -1218,8 +1178,8 @@ static void make_decay(float *a, size_t n)
 
 /* Makes floats of the vectors of a layer without attention, and turns the taps of its convolution,
  * [channels, K] in files. */
-static void read_mixer(struct attn_weights *weights, const struct attn_config *config, bool is_gguf,
-                       struct attn_mixer_weights *mixer)
+static void read_mixer(struct attn_weights *weights, const struct attn_config *config,
+                       bool is_of_dialect, struct attn_mixer_weights *mixer)
 {
     struct attn_vector *const vectors[] = {&mixer->conv_bias, &mixer->decay, &mixer->dt_bias,
                                            &mixer->skip, &mixer->norm};
@@ -1234,7 +1194,7 @@ static void read_mixer(struct attn_weights *weights, const struct attn_config *c
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         float *values = vectors[i]->data ? read_vector(weights, vectors[i]) : NULL;
 
-        if (values && vectors[i] == &mixer->decay && !is_gguf)
+        if (values && vectors[i] == &mixer->decay && !is_of_dialect)
             make_decay(values, mixer->decay.n);
         if (values)
             *vectors[i] = made_vector(values, vectors[i]->n);
@@ -1257,7 +1217,7 @@ static struct attn_matrix make_identity(struct attn_weights *weights, size_t d)
 
 /* Converts the sinks and the norm of embedding rows to floats. */
 static void read_vectors(struct attn_weights *weights, const struct attn_config *config,
-                         bool is_gguf)
+                         bool is_of_dialect)
 {
     for (size_t layer = 0; layer < config->n_layer && config->has_sinks; layer++) {
         const float *sinks = read_vector(weights, &weights->blocks[layer].sinks);
@@ -1266,7 +1226,7 @@ static void read_vectors(struct attn_weights *weights, const struct attn_config 
     }
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_config_is_mixer(config, layer) || attn_config_mixes_beside(config))
-            read_mixer(weights, config, is_gguf, &weights->blocks[layer].mixer);
+            read_mixer(weights, config, is_of_dialect, &weights->blocks[layer].mixer);
     if (config->embeds_normed) {
         weights->row_norm = read_vector(weights, &weights->ln_row.w);
         read_vector(weights, &weights->ln_row.b);
@@ -1280,9 +1240,9 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     struct binder binder = {
         .weights = weights, .config = config, .st = st, .family = family, .prefix = "", .err = err};
 
-    binder.is_fused = is_fused(config, st);
-    if (family->is_gguf && config->image.patch_height == 0) /* the family's towers have them all */
-        find_biases(&binder);
+    binder.is_fused = family->dialect && family->dialect->is_fused(config, st);
+    if (family->dialect && config->image.patch_height == 0) /* the family's towers have them all */
+        binder.is_joined = family->dialect->find_biases(config, st, binder.is_fused);
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
     binder.is_turned = find_turned(&binder);
@@ -1313,10 +1273,9 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         block->q_norm.is_other = block->k_norm.is_other = attn_config_norms_mean(config);
         block->q_norm.eps = block->k_norm.eps = 1e-6F;
     }
-    read_vectors(weights, config, family->is_gguf);
-    if (family->is_gguf)
-        interleave_heads(weights, config,
-                         config->image.patch_height > 0 ? &family->gguf : &family_of(config)->gguf);
+    read_vectors(weights, config, family->dialect != NULL);
+    if (family->dialect)
+        interleave_heads(weights, config, family);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
     if (config->output == ATTN_OUTPUT_STREAM)
@@ -1917,7 +1876,8 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
     static const char *const others[] = {"cls.", "dense_", "v.", "mm."};
     const size_t n_other = config->image.patch_height > 0 ? 0 : sizeof others / sizeof *others;
     struct attn_config known = *config;
-    const struct binder binder = {.config = &known, .is_fused = is_fused(config, st)};
+    const struct binder binder = {
+        .config = &known, .is_fused = naming->dialect && naming->dialect->is_fused(config, st)};
 
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);

@@ -143,8 +143,6 @@ struct attn_deep_weights {
     struct attn_linear in, out;
 };
 
-enum { ATTN_N_SMEAR = 24 }; /* components of the stream that smear_gate reads */
-
 struct attn_weights {
     struct attn_tensor embed;          /* [V, De] */
     struct attn_tensor positions;      /* [first_position + n_ctx, De], or for pictures positions of
@@ -155,9 +153,9 @@ struct attn_weights {
     struct attn_tensor places;         /* [n, D] of DeBERTa; data is NULL if there are none */
     struct attn_tensor layer_inputs;   /* [tokens, n_layer * P]; data is NULL if there are none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data is NULL if there are none */
-    /* Of config.stream: [n_layer], [n_layer], [1], [1], [1, ATTN_N_SMEAR]. */
-    struct attn_vector stream_scales, embed_scales, smear_scale, backout_scale;
-    struct attn_tensor smear_gate;
+    /* Of config.stream: [n_layer], [n_layer], [1], [1], [1, n_stream_gate]. */
+    struct attn_vector stream_scales, embed_scales, previous_scale, backout_scale;
+    struct attn_tensor previous_gate;
     struct attn_tensor logit_scale; /* one number, for models with two towers */
     struct attn_vector logit_bias;  /* [1] of SigLIP; data is NULL if there is none */
     struct attn_pool_head pool;

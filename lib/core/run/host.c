@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "formats/safetensors.h"
 #include "input/reader.h"
 #include "model/model_internal.h"

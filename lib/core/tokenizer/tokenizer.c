@@ -6,7 +6,7 @@
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/utf8.h"
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "formats/json.h"
 #include "formats/opener.h"
 #include "tokenizer/chat_form.h"
@@ -172,39 +172,13 @@ static enum attn_status check_files(const struct attn_source *source,
     return ATTN_IO;
 }
 
-/* Returns the row by which the files of SOURCE are read if no file names a class; NULL: vocab.json
- * of any kind. */
-static const struct attn_class_row *guess_row(const struct attn_source *source)
-{
-    if (attn_tokenizer_spm_is_marian(source))
-        return attn_class_row("Marian");
-    if (attn_source_override(source, "vocab.txt") ||
-        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json")))
-        return attn_class_row("Bert");
-    if (attn_source_has_part(source, "tokenizer.model") &&
-        !attn_source_has_part(source, "vocab.json"))
-        return attn_class_row("Llama");
-    return NULL;
-}
-
 /* Reads TOKENIZER from the files of SOURCE by ROW. */
 static enum attn_status read_row(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  const struct attn_class *found, const struct attn_class_row *row,
                                  struct attn_error *err)
 {
-    switch (row ? row->form : ATTN_CLASS_BYTES) {
-    case ATTN_CLASS_WORDS:
-    case ATTN_CLASS_LETTERS:
-        return attn_tokenizer_bert_read(tokenizer, source, found, err);
-    case ATTN_CLASS_PIECES:
-    case ATTN_CLASS_MERGES:
-    case ATTN_CLASS_MARIAN:
-        return attn_tokenizer_spm_read(tokenizer, source, found, row, err);
-    case ATTN_CLASS_BYTES:
-    case ATTN_CLASS_REFUSED:
-    case ATTN_CLASS_SLOW:
-        break;
-    }
+    if (attn_vocabularies && row && row->form < ATTN_CLASS_REFUSED && row->form != ATTN_CLASS_BYTES)
+        return attn_vocabularies->read(tokenizer, source, found, row, err);
     return attn_tokenizer_files_read(tokenizer, source, found, err);
 }
 
@@ -226,7 +200,9 @@ static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
              : row->form != ATTN_CLASS_BYTES || !attn_source_has_part(source, "merges.txt")))
         found->row = row = NULL;
     if (!row && (is_given ? is_words_given : !found->name))
-        row = is_given ? attn_class_row("Bert") : guess_row(source);
+        row = is_given            ? attn_class_row("Bert")
+              : attn_vocabularies ? attn_vocabularies->guess(source)
+                                  : NULL;
     /* Marian's files take precedence, because transformers never reads its tokenizer.json. */
     if (is_json_given || (!is_given && attn_source_has_part(source, "tokenizer.json") &&
                           !(row && row->form == ATTN_CLASS_MARIAN)))
@@ -273,8 +249,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
 
     /* Files next to a GGUF file may belong to another model, so only requested files take
      * precedence over its own tokenizer. */
-    if (!is_given && attn_gguf_is_source(source)) {
-        status = attn_tokenizer_gguf_read(tokenizer, source, err);
+    if (!is_given && attn_bundle_is_source(source)) {
+        status = attn_bundles->read_vocabulary(tokenizer, source, err);
     } else {
         status = attn_class_find(&found, source, err);
         if (status == ATTN_OK)
@@ -287,7 +263,7 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     if (status == ATTN_OK && attn_talker)
         status = attn_talker->read_template(tokenizer, source, &found, err);
     attn_class_release(&found);
-    if (is_given && attn_gguf_is_source(source))
+    if (is_given && attn_bundle_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
     return status;
 }
@@ -394,7 +370,8 @@ static void free_side(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->note);
     attn_free(tokenizer->chat.text);
     attn_buffer_release(&tokenizer->chat.tokens);
-    attn_gguf_free(tokenizer->gguf);
+    if (tokenizer->bundle)
+        attn_bundles->free(tokenizer->bundle);
     if (unread) {
         attn_monitor_free(unread->monitor);
         attn_file_release(&unread->file);

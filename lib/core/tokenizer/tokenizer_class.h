@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct attn_class;
 struct attn_tokenizer;
 
 /* The files of a class, and how they are read. */
@@ -91,6 +92,21 @@ struct attn_class_row {
     const char *split;    /* the pattern that splits texts, for bytes; NULL: GPT-2's */
     unsigned traits;      /* enum attn_class_trait */
 };
+
+/* What reads vocabularies other than tokenizer.json and vocab.json. */
+struct attn_vocabulary_reader {
+    const struct attn_class_row *classes; /* [n_class]: further classes of tokenizers */
+    size_t n_class;
+    /* Returns the row by which the files of SOURCE are read if no file names a class; NULL:
+     * vocab.json of any kind. */
+    const struct attn_class_row *(*guess)(const struct attn_source *source);
+    /* Reads TOKENIZER from the files of SOURCE by ROW, whose form is not ATTN_CLASS_BYTES. */
+    enum attn_status (*read)(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                             const struct attn_class *found, const struct attn_class_row *row,
+                             struct attn_error *err);
+};
+
+extern const struct attn_vocabulary_reader *const attn_vocabularies; /* NULL: none. lib/parts.c */
 
 /* The class of a tokenizer. Initialize with = {0}; end with attn_class_release. */
 struct attn_class {

@@ -8,7 +8,7 @@
 #include "base/os/thread.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
-#include "formats/gguf.h"
+#include "formats/bundle.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/models/models_internal.h"
@@ -130,11 +130,11 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: added tokens that include white space next to them */
     struct attn_decoded decoded;
-    char *mask_text;        /* owns; the mask token that the files name; NULL: no file names one, or
-                               attn_tokenizer_read_mask was not called */
-    int32_t mask_id;        /* id of the mask token */
-    char *note;             /* owns; a note about the vocabulary (tokenizer_files.c), or NULL */
-    struct attn_gguf *gguf; /* owns; the GGUF file whose metadata contains the tokenizer, or NULL */
+    char *mask_text; /* owns; the mask token that the files name; NULL: no file names one, or
+                        attn_tokenizer_read_mask was not called */
+    int32_t mask_id; /* id of the mask token */
+    char *note;      /* owns; a note about the vocabulary (tokenizer_files.c), or NULL */
+    struct attn_bundle *bundle; /* owns; the file whose metadata contains the tokenizer, or NULL */
     struct attn_unread *unread; /* owns; NULL: all data is read when the tokenizer is opened */
     bool is_foreign_file;       /* a file of another program became its files (opener.h) */
     const char *detail;         /* tells which files were read, or NULL; not owned */
@@ -172,42 +172,10 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source,
                                           const struct attn_class *found, struct attn_error *err);
 
-/* Reads TOKENIZER from the metadata of a GGUF file. */
-enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err);
-
 /* Reads TOKENIZER from vocab.json and related files: byte-level BPE, words, characters. */
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            const struct attn_class *found, struct attn_error *err);
-
-/* Reads TOKENIZER from BERT's vocab.txt. */
-enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source,
-                                          const struct attn_class *found, struct attn_error *err);
-
-/* Reads TOKENIZER from SentencePiece's files by the rules of ROW: tokenizer.model; or source.spm,
- * target.spm and vocab.json; or spiece.model. */
-enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
-                                         const struct attn_source *source,
-                                         const struct attn_class *found,
-                                         const struct attn_class_row *row, struct attn_error *err);
-
-/* Whether SOURCE has source.spm or target.spm of Marian. If only one is missing, it is reported,
- * because vocab.json is not a vocabulary then. */
-bool attn_tokenizer_spm_is_marian(const struct attn_source *source);
-
-/* A token that merges can make, with its score. */
-struct attn_scored_token {
-    float score;
-    int32_t id;
-};
-
-/* Derives the merges of TOKENIZER, a BPE, from TOKENS [n], which it sorts. The vocabulary must be
- * indexed. */
-enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer,
-                                   struct attn_scored_token *tokens, size_t n,
-                                   struct attn_error *err);
 
 /* Adds the tokens of other files, and those with ROLES [n], to the tokens that TOKENIZER finds in
  * texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new tokens to the

@@ -6,6 +6,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "model/model_internal.h"
+#include "sound/speech.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,25 +130,25 @@ static void scale(struct spectrum *s)
 
 size_t attn_log_mel_n_sample(const struct attn_model *model)
 {
-    return 2 * model->config.n_ctx * model->sound.n_hop;
+    return 2 * model->config.n_ctx * model->speech->n_hop;
 }
 
 enum attn_status attn_log_mel_make(const struct attn_model *model,
                                    const struct attn_ndarray *samples, struct attn_pool *pool,
                                    struct attn_ndarray *mel, struct attn_error *err)
 {
-    const size_t n_fft = model->sound.n_fft, n_bin = n_fft / 2 + 1;
+    const size_t n_fft = model->speech->n_fft, n_bin = n_fft / 2 + 1;
     const size_t n_mel = model->config.stack.n_mel, n_column = 2 * model->config.n_ctx;
     struct spectrum s = {.samples = samples->data,
                          .n_whole = attn_log_mel_n_sample(model),
                          .n_fft = n_fft,
-                         .n_hop = model->sound.n_hop,
+                         .n_hop = model->speech->n_hop,
                          .n_bin = n_bin,
                          .n_mel = n_mel,
                          .n_column = n_column};
 
-    if (model->sound.failure.status != ATTN_OK)
-        return attn_error_copy(err, &model->sound.failure);
+    if (model->speech->failure.status != ATTN_OK)
+        return attn_error_copy(err, &model->speech->failure);
     s.n_sample = samples->shape[0] < s.n_whole ? samples->shape[0] : s.n_whole;
     s.cosines =
         attn_alloc(2 * (n_fft / 2 + 1) * n_bin + n_fft + n_mel * n_bin, sizeof(double), err);

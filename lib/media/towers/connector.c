@@ -93,7 +93,7 @@ static void average_patches(const struct attn_model *tower, const struct means *
     for (size_t i = 0; i < means->n; i++)
         means->kernels->scale(x + i * d, 1 / (float)(means->merge * means->merge), d, x + i * d);
     means->kernels->convert(w->data, w->dtype, d, y);
-    for (size_t i = 0; i < d && !tower->naming->is_gguf; i++) /* a GGUF file has the 1 in it */
+    for (size_t i = 0; i < d && !tower->naming->dialect; i++) /* a GGUF file has the 1 in it */
         y[i] += 1;
 }
 

@@ -8,6 +8,7 @@
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
+#include "gguf/gguf.h"
 #include "model/model_internal.h"
 #include "towers/families/gguf_projector.h"
 #include "towers/families/vision_family.h"
@@ -568,7 +569,7 @@ static enum attn_status read_part(const struct attn_source *source, const char *
 static enum attn_status read_gguf(const struct attn_model *model, struct attn_pixel_steps *steps,
                                   struct attn_error *err)
 {
-    const struct attn_gguf *gguf = model->projector;
+    const struct attn_bundle *gguf = model->projector;
     struct attn_file file = {.storage = ATTN_FILE_BORROWED};
     struct attn_buffer json = {0};
     enum attn_status status = attn_gguf_projector_write_steps(gguf, &json, err);

@@ -13,6 +13,7 @@
 #include "model/model_internal.h"
 #include "run/run_internal.h"
 #include "sound/log_mel.h"
+#include "sound/speech.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"
@@ -49,9 +50,9 @@ static enum attn_status find_heads(const struct attn_model *model,
     const struct attn_config *config = attn_model_config(model);
     size_t n_layer = 0;
 
-    *heads = model->alignment_heads;
-    if (model->bad_heads.status != ATTN_OK)
-        return attn_error_copy(err, &model->bad_heads);
+    *heads = model->encoder->speech->alignment_heads;
+    if (model->encoder->speech->bad_heads.status != ATTN_OK)
+        return attn_error_copy(err, &model->encoder->speech->bad_heads);
     if (*heads)
         return ATTN_OK;
     for (size_t i = 0; i < config->n_layer; i++)
@@ -67,7 +68,7 @@ static enum attn_status find_heads(const struct attn_model *model,
 /* Returns the positions of the encoder that hear the sound, and not the silence behind it. */
 static size_t count_frames(const struct speech *speech, const struct attn_ndarray *source)
 {
-    const size_t hop = speech->model->encoder->sound.n_hop * FRAMES_OF_MEL;
+    const size_t hop = speech->model->encoder->speech->n_hop * FRAMES_OF_MEL;
     const size_t n = speech->run->source.n;
     size_t heard;
 
@@ -164,7 +165,7 @@ static enum attn_status find_words(struct speech *speech, struct attn_error *err
 /* Returns when token T begins, in seconds. TIMES are those of the tokens from the first on. */
 static double begin_of(const struct speech *speech, const struct attn_table *times, size_t t)
 {
-    const size_t hop = speech->model->encoder->sound.n_hop * FRAMES_OF_MEL;
+    const size_t hop = speech->model->encoder->speech->n_hop * FRAMES_OF_MEL;
 
     return (double)attn_table_cell(times, t - speech->first, attn_table_find(times, "frame"))
                .integer *
@@ -290,7 +291,7 @@ static enum attn_status make_table(const struct speech *speech, struct attn_tabl
         .shape = {speech->n_head, speech->n_token, speech->n_frame}};
     const struct attn_times_form form = {.first = speech->first - 1,
                                          .n = speech->end - speech->first + 1,
-                                         .n_median = speech->model->n_median};
+                                         .n_median = speech->model->encoder->speech->n_median};
     struct attn_table *times, *made = NULL;
     enum attn_status status;
 
@@ -320,9 +321,9 @@ enum attn_status attn_speech_times(struct attn_host *host, const struct attn_req
     asked = *request;
     asked.selection = (struct attn_request_selection){0};
     asked.selection.sites = "pattern";
-    status = speech.model->bad_median.status == ATTN_OK
+    status = speech.model->encoder->speech->bad_median.status == ATTN_OK
                  ? ATTN_OK
-                 : attn_error_copy(err, &speech.model->bad_median);
+                 : attn_error_copy(err, &speech.model->encoder->speech->bad_median);
     if (status == ATTN_OK && !heads)
         status = find_heads(speech.model, request, half, sizeof half, &heads, err);
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));

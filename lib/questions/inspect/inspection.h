@@ -16,7 +16,7 @@
 
 #include "base/source.h"
 #include "catalog/cost.h"
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 
@@ -91,7 +91,7 @@ struct attn_inspection {
     const struct attn_cost *cost;     /* cost of a run of the model (attn_cost_find), or NULL */
     /* nonzero: stops with ATTN_CANCELED; NULL: never canceled */
     const volatile sig_atomic_t *cancel;
-    const struct attn_gguf *gguf; /* the file of the weights, if it is GGUF; otherwise NULL */
+    const struct attn_bundle *gguf; /* the file of the weights, if it is GGUF; otherwise NULL */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})

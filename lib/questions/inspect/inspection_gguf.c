@@ -4,7 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "model/gguf_config.h"
+#include "families/gguf_form.h"
+#include "gguf/gguf_config.h"
 #include "tables/table_internal.h"
 
 #include <inttypes.h>
@@ -66,7 +67,7 @@ static bool is_of_mixture(const struct attn_tensor *tensor, size_t file_type)
     return false;
 }
 
-const char *attn_gguf_mixture(const struct attn_gguf *gguf)
+const char *attn_gguf_mixture(const struct attn_bundle *gguf)
 {
     const struct attn_tensor_files *files = attn_gguf_files(gguf);
     size_t file_type = SIZE_MAX, n = 0, n_of_it = 0;
@@ -127,7 +128,7 @@ static enum attn_status write_value(struct attn_gguf_pair pair, struct attn_buff
     return attn_buffer_check(text, err);
 }
 
-enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
+enum attn_status attn_gguf_metadata_append(const struct attn_bundle *gguf, struct attn_table *table,
                                            struct attn_error *err)
 {
     static const char *const words[ATTN_N_GGUF_TYPE] = {
@@ -159,13 +160,13 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
     return status;
 }
 
-enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
+enum attn_status attn_gguf_conversion_append(const struct attn_bundle *gguf,
                                              const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err)
 {
     static const struct attn_gguf_form none; /* of a tower that is no model of its own */
     const struct attn_family *family = attn_family_find(config->model_type);
-    const struct attn_gguf_form *form = family ? &family->gguf : &none;
+    const struct attn_gguf_form *form = family ? attn_gguf_form_of(family) : &none;
     const struct {
         bool is_so;
         const char *part, *difference;

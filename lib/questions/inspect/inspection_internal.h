@@ -9,7 +9,7 @@
 #ifndef ATTN_INSPECT_INSPECTION_INTERNAL_H
 #define ATTN_INSPECT_INSPECTION_INTERNAL_H
 
-#include "formats/gguf.h"
+#include "gguf/gguf.h"
 #include "model/family.h"
 #include "tables/table.h"
 
@@ -34,15 +34,15 @@ enum attn_status attn_layers_append(const struct attn_config *config, struct att
 /* Returns the static name of the mixture with the number `general.file_type`. NULL if it has no
  * name, or if it contradicts the tensors: more than half of the values in matrices of blocks must
  * have the type in its name, or the type that replaces it if rows are not whole blocks. */
-const char *attn_gguf_mixture(const struct attn_gguf *gguf);
+const char *attn_gguf_mixture(const struct attn_bundle *gguf);
 
 /* Appends a row for each pair: key, type, n, value (missing for long arrays). */
-enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
+enum attn_status attn_gguf_metadata_append(const struct attn_bundle *gguf, struct attn_table *table,
                                            struct attn_error *err);
 
 /* Appends the differences between GGUF, for a model of CONFIG, and Hugging Face's files: part,
  * difference. */
-enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
+enum attn_status attn_gguf_conversion_append(const struct attn_bundle *gguf,
                                              const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err);
 

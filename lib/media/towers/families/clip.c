@@ -16,7 +16,7 @@
  * texts: for these the row of the largest id is used. If there are two towers, the model's
  * projection_dim applies, not that of text_config.
  */
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 
 enum { OLD_END_OF_TEXT = 2 };
 

@@ -9,9 +9,10 @@
 #include "base/os/os.h"
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
+#include "families/families_internal.h"
 #include "formats/float_text.h"
-#include "model/families/families_internal.h"
-#include "model/gguf_keys.h"
+#include "gguf/gguf_keys.h"
+#include "gguf/gguf_naming.h"
 #include "towers/families/vision_family.h"
 
 #include <string.h>
@@ -55,7 +56,7 @@ static bool is_text(const char *text, size_t size, const char *expected)
     return text && strlen(expected) == size && memcmp(expected, text, size) == 0;
 }
 
-static bool has_architecture(const struct attn_gguf *gguf, const char *architecture)
+static bool has_architecture(const struct attn_bundle *gguf, const char *architecture)
 {
     const char *name = NULL;
     size_t size = 0;
@@ -64,7 +65,7 @@ static bool has_architecture(const struct attn_gguf *gguf, const char *architect
            is_text(name, size, architecture);
 }
 
-static bool is_projector(const struct attn_gguf *gguf)
+static bool is_projector(const struct attn_bundle *gguf)
 {
     return has_architecture(gguf, "clip");
 }
@@ -74,7 +75,7 @@ static bool is_projector(const struct attn_gguf *gguf)
 static bool is_file(const char *path)
 {
     struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
+    struct attn_bundle *gguf = NULL;
     const char *first;
     size_t size;
     bool is_one;
@@ -92,14 +93,14 @@ static bool is_file(const char *path)
 }
 
 static enum attn_status open_file(const char *path, enum attn_load load,
-                                  struct attn_gguf_projector *projector, struct attn_error *err)
+                                  struct attn_projector *projector, struct attn_error *err)
 {
     struct attn_file file = {0};
 
     ATTN_TRY(attn_file_open_regular(path, load, &file, err));
     ATTN_TRY(attn_gguf_take(&file, load, &projector->file, err));
-    projector->gguf = projector->file;
-    if (is_projector(projector->gguf))
+    projector->bundle = projector->file;
+    if (is_projector(projector->bundle))
         return ATTN_OK;
     return attn_error_set(err, ATTN_UNSUPPORTED,
                           "'%s' is not of the architecture 'clip', expected the file that reads "
@@ -131,7 +132,7 @@ static enum attn_status list_folder(const char *folder, const char *name,
 
 /* Opens the only one of the files FOUND beside the model PATH; else sets projector->why. */
 static enum attn_status choose(const struct attn_path_names *found, const char *path,
-                               enum attn_load load, struct attn_gguf_projector *projector,
+                               enum attn_load load, struct attn_projector *projector,
                                struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(path);
@@ -159,8 +160,8 @@ static enum attn_status choose(const struct attn_path_names *found, const char *
     return ATTN_OK;
 }
 
-static enum attn_status find(const struct attn_source *source, const struct attn_gguf *gguf,
-                             enum attn_load load, struct attn_gguf_projector *projector,
+static enum attn_status find(const struct attn_source *source, const struct attn_bundle *gguf,
+                             enum attn_load load, struct attn_projector *projector,
                              struct attn_error *err)
 {
     const char *given = attn_source_override(source, ATTN_MMPROJ_PART);
@@ -174,7 +175,7 @@ static enum attn_status find(const struct attn_source *source, const struct attn
     if (given)
         return open_file(given, load, projector, err);
     if (attn_gguf_find_pair(gguf, INSIDE ".block_count", NULL)) {
-        projector->gguf = gguf;
+        projector->bundle = gguf;
         projector->is_found = true;
         return ATTN_OK;
     }
@@ -197,7 +198,7 @@ static enum attn_status find(const struct attn_source *source, const struct attn
 /* --- Its config ------------------------------------------------------------------------------- */
 
 /* Returns the kind of PROJECTOR, whose name [*size] *NAME receives; NULL: it is not read. */
-static const struct kind *find_kind(const struct attn_gguf *projector, const char **name,
+static const struct kind *find_kind(const struct attn_bundle *projector, const char **name,
                                     size_t *size)
 {
     *name = "";
@@ -212,7 +213,7 @@ static const struct kind *find_kind(const struct attn_gguf *projector, const cha
     return NULL;
 }
 
-static const struct attn_family *find_naming(const struct attn_gguf *projector)
+static const struct attn_family *find_naming(const struct attn_bundle *projector)
 {
     const char *name;
     size_t size;
@@ -222,8 +223,9 @@ static const struct attn_family *find_naming(const struct attn_gguf *projector)
 }
 
 /* Checks the kind of PROJECTOR, and that it goes with the model GGUF. */
-static enum attn_status check_kind(const struct attn_gguf *gguf, const struct attn_gguf *projector,
-                                   const struct kind **kind, struct attn_error *err)
+static enum attn_status check_kind(const struct attn_bundle *gguf,
+                                   const struct attn_bundle *projector, const struct kind **kind,
+                                   struct attn_error *err)
 {
     const struct attn_quote path =
         attn_quote_string(attn_tensor_files_path(attn_gguf_files(projector), 0));
@@ -255,7 +257,7 @@ static enum attn_status check_kind(const struct attn_gguf *gguf, const struct at
 }
 
 /* Sets *id to the number of TOKEN in GGUF, and returns true; else to that of all tokens. */
-static bool find_token(const struct attn_gguf *gguf, const char *token, size_t *id)
+static bool find_token(const struct attn_bundle *gguf, const char *token, size_t *id)
 {
     struct attn_gguf_pair list;
     const char *text;
@@ -270,7 +272,7 @@ static bool find_token(const struct attn_gguf *gguf, const char *token, size_t *
     return false;
 }
 
-static struct attn_gguf_writing start(const struct attn_gguf *projector, const char *path,
+static struct attn_gguf_writing start(const struct attn_bundle *projector, const char *path,
                                       struct attn_buffer *json, struct attn_error *err)
 {
     return (struct attn_gguf_writing){.gguf = projector,
@@ -281,7 +283,7 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
 }
 
 /* Whether the tower of a LLaVA of KIND is SigLIP's. */
-static bool is_siglip(const struct attn_gguf *projector, const struct kind *kind)
+static bool is_siglip(const struct attn_bundle *projector, const struct kind *kind)
 {
     return kind == &kinds[MLP] && !attn_gguf_tower_has_class(attn_gguf_files(projector));
 }
@@ -411,7 +413,7 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
 }
 
 /* Whether PROJECTOR is of a LLaVA-NeXT, which has a row for the end of a line of tiles. */
-static bool has_tiles(const struct attn_gguf *projector)
+static bool has_tiles(const struct attn_bundle *projector)
 {
     return attn_tensor_files_find(attn_gguf_files(projector), "v.image_newline", NULL) &&
            attn_gguf_find_pair(projector, "clip.vision.image_grid_pinpoints", NULL);
@@ -503,7 +505,7 @@ static void put_merge(struct attn_gguf_writing *w, const struct kind *kind)
 }
 
 /* Checks that the projector makes rows of the width of the model GGUF. */
-static void check_rows(struct attn_gguf_writing *w, const struct attn_gguf *gguf)
+static void check_rows(struct attn_gguf_writing *w, const struct attn_bundle *gguf)
 {
     static const char key[] = "projection_dim";
     struct attn_tensor_entry embed = {0};
@@ -518,8 +520,8 @@ static void check_rows(struct attn_gguf_writing *w, const struct attn_gguf *gguf
                          attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text);
 }
 
-static enum attn_status write_config(const struct attn_gguf *gguf,
-                                     const struct attn_gguf *projector, const char **type,
+static enum attn_status write_config(const struct attn_bundle *gguf,
+                                     const struct attn_bundle *projector, const char **type,
                                      struct attn_buffer *json, struct attn_error *err)
 {
     const struct attn_quote path =
@@ -573,7 +575,7 @@ static void put_channels(struct attn_gguf_writing *w, const char *key)
     attn_buffer_append_char(w->json, ']');
 }
 
-enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *projector,
+enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *projector,
                                                  struct attn_buffer *json, struct attn_error *err)
 {
     const struct attn_quote path =

@@ -13,7 +13,7 @@
 extern const struct attn_tower_reader attn_picture_towers;
 
 /* Writes preprocessor_config.json, as the image processor of PROJECTOR's family reads it. */
-enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *projector,
+enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *projector,
                                                  struct attn_buffer *json, struct attn_error *err);
 
 #endif

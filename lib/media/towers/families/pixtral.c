@@ -10,7 +10,7 @@
  * column, whose frequencies take turns: the first, third, ... are of the row. Nothing comes after
  * the last block.
  */
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 
 #define LAYER "transformer.layers.#."
 #define TOWER                                                                                      \

@@ -11,7 +11,7 @@
  * matrix, which is made for each picture. Qwen3-VL adds learned positions to the patches, and has
  * connectors that read earlier layers (DeepStack).
  */
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 

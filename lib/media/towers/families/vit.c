@@ -16,7 +16,7 @@
  */
 #include "base/memory.h"
 #include "base/text/escape.h"
-#include "model/families/families_internal.h"
+#include "families/families_internal.h"
 #include "towers/image_patches.h"
 
 #include <math.h>
