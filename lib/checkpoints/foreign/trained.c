@@ -42,7 +42,7 @@ struct trained {
 /* Removes what compiled and parallel models put in front of NAME. */
 static size_t wrap_of(const char *name)
 {
-    static const char *const wraps[] = {"module.", "_orig_mod."};
+    static const char *const wraps[] = {"module.", "_orig_mod.", "_forward_module."};
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof wraps / sizeof *wraps; i++)

@@ -10,17 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What torch.compile, FSDP, checkpoints of activations, DataParallel and peft put into names. */
-static const struct {
-    const char *text;
-    bool is_in_front; /* else it may be before any part of the name */
-} wraps[] = {{"_orig_mod.", false},
-             {"_fsdp_wrapped_module.", false},
-             {"_checkpoint_wrapped_module.", false},
-             {"module.", true},
-             {"base_model.model.", true}};
+/* What torch.compile, FSDP and checkpoints of activations put before any part of a name, and
+ * DataParallel, peft, Lightning Fabric, DeepSpeed and trl in front of it. */
+static const char *const wraps[] = {
+    "_orig_mod.",       "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.",
+    "module.",          "base_model.model.",     "_forward_module.",
+    "pretrained_model."};
 
-enum { N_WRAP = sizeof wraps / sizeof *wraps };
+enum { N_ANYWHERE = 3, N_WRAP = sizeof wraps / sizeof *wraps };
 static const char lightning[] = "model.", head[] = "lm_head.", connector[] = "connector.";
 
 static bool begins(const char *name, const char *with)
@@ -33,7 +30,7 @@ static size_t find_wrap(const char *name, bool is_in_front)
 {
     size_t i = 0;
 
-    while (i < N_WRAP && !(begins(name, wraps[i].text) && (is_in_front || !wraps[i].is_in_front)))
+    while (i < N_WRAP && !(begins(name, wraps[i]) && (is_in_front || i < N_ANYWHERE)))
         i++;
     return i;
 }
@@ -49,7 +46,7 @@ static bool unwrap(void *user, const char *name, char *renamed)
 
         if (i < N_WRAP) {
             found[i] = true;
-            name += strlen(wraps[i].text);
+            name += strlen(wraps[i]);
             continue;
         }
         memcpy(renamed, name, n);
@@ -261,7 +258,7 @@ attn_tensor_names_read(struct attn_tensor_files *files, const struct attn_family
     for (size_t i = 0; i <= N_WRAP; i++)
         if (i < N_WRAP ? found[i] : has_lightning)
             attn_fixed_text_append(text, sizeof text, &used, "%s'%s'", used > 0 ? ", " : "",
-                                   i < N_WRAP ? wraps[i].text : lightning);
+                                   i < N_WRAP ? wraps[i] : lightning);
     if (used > 0)
         attn_note(options->on_note, options->user, ATTN_NOTE_TENSOR_NAMES,
                   "left out of the names of tensors in '%s': %s",
