@@ -68,6 +68,7 @@ void items_ask_each(const struct items_args *args, const struct call *call, stru
     each->path = is_standard(each->path) ? NULL : each->path;
     each->sink = call->out;
     each->is_spoiled = is_spoiled;
+    each->key = call->key.data;
     each->result = &items->each_result;
     items->args.each = each;
 }

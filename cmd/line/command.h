@@ -6,7 +6,7 @@
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
-#include "attn.h"
+#include "tool.h"
 
 #include <stddef.h>
 
@@ -104,8 +104,9 @@ struct call {
     struct option_walk *found; /* [n_found] the options that have a value, as a walk meets them, in
                                   the order of the command line */
     size_t n_found;
-    struct attn_sink *out; /* standard output */
-    bool has_file;         /* `out` is a file, which appears when the command is done */
+    struct attn_buffer key; /* owns; the options that decide the rows of items, a line each */
+    struct attn_sink *out;  /* standard output */
+    bool has_file;          /* `out` is a file, which appears when the command is done */
     enum call_help help;
     int exit_code;       /* exit code on success; EXIT_DONE unless the command changes it */
     char last_note[128]; /* a note to print after a failure, or "" */

@@ -283,6 +283,20 @@ char *call_keep(struct call *call, const char *text, size_t size)
     return kept[call->n_kept] ? kept[call->n_kept++] : NULL;
 }
 
+/* Adds the option of WALK, with VALUE and the one before it, if rows of items depend on it. */
+static enum attn_status add_key(struct call *call, const struct option_walk *walk,
+                                const char *value, struct attn_error *err)
+{
+    const char *before = call->given[walk->n - 1];
+
+    if (walk->name && strcmp(walk->name, "load") != 0 &&
+        (word_find("items-format|marks|shard", walk->name) >= 0 ||
+         word_find("Items|Output|Figures|Rows|Other", walk->heading) < 0))
+        attn_buffer_append_format(&call->key, "%s=%s=%s\n", walk->name, before ? before : "",
+                                  value);
+    return attn_buffer_string(&call->key) ? ATTN_OK : attn_error_no_memory(err);
+}
+
 /* Notes that the option of WALK is given by ORIGIN, with the text VALUE. LABEL is its name in
  * messages. */
 static enum attn_status note_given(struct call *call, const struct option_walk *walk,
@@ -292,6 +306,7 @@ static enum attn_status note_given(struct call *call, const struct option_walk *
     struct call_source *source = &call->sources[walk->n - 1];
     struct option_walk *found;
 
+    ATTN_TRY(add_key(call, walk, value, err));
     if (!call->given[walk->n - 1]) {
         found = realloc(call->found, (call->n_found + 1) * sizeof *found);
         if (!found)
@@ -571,6 +586,7 @@ static void release(struct call *call)
         free(call->kept[i]);
     free(call->kept);
     free(call->found);
+    attn_buffer_release(&call->key);
     call->kept = NULL;
     call->n_kept = 0;
     call->found = NULL;

@@ -222,6 +222,7 @@ class Items(TestCase):
             self.assertEqual([row.split(",")[0] for row in rows], ["k1", "k2", "k3", "k4"])
             problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_failed=0)
             self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 4$")
+            self.assert_raises(attn.Error, "has rows of other options", ask, "cut.csv", with_="mean", resume=True)
             again = ask("cut.csv", resume=True)
             self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
             self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])

@@ -359,7 +359,8 @@ static void expect_restarts(const char *path, const char *whole, bool has_no_row
     *notes = '\0';
     expect_ok(&asked);
     ck_assert(asked.result.is_complete && asked.n_handed == 5);
-    ck_assert_msg(strstr(notes, "is complete\n"), "%s", notes);
+    ck_assert_msg(strstr(notes, "is complete, and its last rows are those of this run\n"), "%s",
+                  notes);
     ck_assert_uint_eq(attn_folder_count(), 1);
     end();
 }
@@ -387,19 +388,24 @@ START_TEST(refuses_what_is_other)
     ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
     asked.each.is_resumed = true;
     asked.n_most = 0;
-#define REFUSED(words)                                                                             \
+#define REFUSED(at, words)                                                                         \
     do {                                                                                           \
         err = (struct attn_error){0};                                                              \
         ck_assert_int_eq(run(&asked, &err), ATTN_INVALID);                                         \
-        ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);                                           \
+        ck_assert_int_eq(err.stage, at);                                                           \
         ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
     } while (0)
+    asked.each.key = "a=1\nb=2\n";
+    REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other options, expected those of this run");
+    asked.each.key = NULL;
     asked.data = other;
-    REFUSED("'rows.csv.part' has other values, expected the rows of this run");
+    REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other items, expected those of this run");
     asked.data = strchr(lines, '\n') + 1;
-    REFUSED("is of the item '0' or follows it, expected the item 'b,'");
-    asked.data = "{\"text\":\"x\"}\n";
-    REFUSED("line 1 of 'rows.csv.part' has other columns");
+    REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other items");
+    rename("rows.csv.part.key", "key");
+    asked.data = other;
+    REFUSED(ATTN_STAGE_OPTIONS, "'rows.csv.part' has other values, expected the rows of this run");
+    rename("key", "rows.csv.part.key");
     asked.data = lines;
     expect_ok(&asked); /* what was refused is still there */
     attn_folder_assert("rows.csv", csv, sizeof csv - 1);
@@ -428,25 +434,36 @@ START_TEST(refuses_neighbours_of_one_id)
 }
 END_TEST
 
-/* A file that was cut at any byte, as a killed process leaves it, is continued to the same bytes.
- */
+/* A file that was cut at any byte, as a killed process leaves it, is continued to the same bytes:
+ * with its key after the rows that are there, and without from the beginning. */
 static void expect_cuts(const char *path, const char *whole)
 {
     struct asked asked = asked_for(path);
-    char part[32];
+    struct attn_error err = {0};
+    char part[32], key[40];
+    size_t n_handed = 0;
 
     begin();
     snprintf(part, sizeof part, "%s.part", path);
+    snprintf(key, sizeof key, "%s.key", part);
+    asked.n_most = 6;
+    ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
+    ck_assert_int_eq(rename(key, "key"), 0);
+    asked.n_most = 0;
     asked.each.is_resumed = true;
-    for (size_t size = 1; size <= strlen(whole); size++) {
+    for (size_t size = 1; size <= 2 * strlen(whole); size++) {
         unlink(path);
-        attn_folder_write(part, whole, size);
+        attn_folder_write(part, whole, (size + 1) / 2);
+        if (size % 2 == 0)
+            ck_assert_int_eq(link("key", key), 0);
         expect_ok(&asked);
+        n_handed += asked.n_handed;
         ck_assert_uint_eq(asked.result.n_item, 6);
         ck_assert_uint_eq(asked.n_failed, 3);
         attn_folder_assert(path, whole, strlen(whole));
-        ck_assert_uint_eq(attn_folder_count(), 1);
+        ck_assert_uint_eq(attn_folder_count(), 2);
     }
+    ck_assert_uint_gt(n_handed, strlen(whole));
     end();
 }
 
@@ -464,6 +481,11 @@ START_TEST(survives_any_other_byte)
     static char changed[sizeof csv];
 
     begin();
+    asked.n_most = 6;
+    ck_assert_int_eq(run(&asked, &(struct attn_error){0}), ATTN_CANCELED);
+    ck_assert_int_eq(rename("rows.csv.part.key", "key"), 0);
+    unlink("rows.csv.part");
+    asked.n_most = 0;
     asked.each.is_resumed = true;
     asked.has_no_values = true;
     for (size_t i = 0; i < sizeof csv - 1; i++)
@@ -473,8 +495,10 @@ START_TEST(survives_any_other_byte)
             memcpy(changed, csv, sizeof csv);
             changed[i] = "\",\n\\7\xff"[k];
             attn_folder_write("rows.csv.part", changed, sizeof csv - 1);
+            ck_assert_int_eq(link("key", "rows.csv.part.key"), 0);
             if (run(&asked, &err) != ATTN_OK)
                 ck_assert_int_eq(err.status, ATTN_INVALID);
+            unlink("rows.csv.part.key");
             unlink("rows.csv.part");
             unlink("rows.csv");
         }

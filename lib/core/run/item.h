@@ -110,8 +110,7 @@ struct attn_item {
     /* [ATTN_N_ITEM_PAIR, 2] all texts that it has, of which attn_item_choose selects `input` and
      * `other`; or NULL */
     struct attn_input *texts;
-    /* paths of the picture and of the corrupted picture; both are also labels */
-    const char *images[2];
+    const char *images[2];   /* paths of the picture and of the corrupted one, also labels */
     const char *answer_text; /* its key `answer`, which is also a label; used with a picture */
     bool has_empty_text;     /* its cell `text` is empty */
     struct attn_places keys; /* the labels as places, whose texts `key:NAME` finds */
@@ -120,6 +119,7 @@ struct attn_item {
      * is also a label, for texts that are put into a conversation. */
     const char *messages, *system;
     const char *chat, *tools; /* an object and a list, as JSON: `sets` and `tools` of that */
+    uint64_t seal;            /* a hash of all lines of the input up to its end */
 };
 
 struct attn_model; /* model/model.h */

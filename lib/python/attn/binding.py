@@ -2116,6 +2116,7 @@ attn_item._fields_ = [
     ("system", c_char_p),
     ("chat", c_char_p),
     ("tools", c_char_p),
+    ("seal", c_uint64),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -2209,6 +2210,7 @@ attn_each_options._fields_ = [
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
     ("result", POINTER(attn_each_result)),
+    ("key", c_char_p),
 ]
 attn_study_sum._fields_ = [
     ("size", c_size_t),

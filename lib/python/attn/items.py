@@ -94,11 +94,17 @@ def _first_failure(notes: list[Note]) -> str:
     return next((note for note in notes if note.code == "item_failed"), "")
 
 
-def study_of(host, options: dict) -> Study | None:
-    """Takes what is about items out of OPTIONS; None when there are none."""
+def study_of(host, options: dict, asked: dict | None = None) -> Study | None:
+    """Takes what is about items out of OPTIONS; None when there are none. A file of rows is continued with equal ASKED alone."""
     given = {name: options.pop(name) for name in OPTIONS if name in options}
     check(ROW, dict(given, max_failed=given.get("max_failed") is not None))  # 0, too
-    return Study(host, given) if given.get("items") is not None else None
+    if given.get("items") is None:
+        return None
+    study = Study(host, given)
+    rest = {**options, **(asked or {}), **{name: given.get(name) for name in ("items_format", "marks", "shard")}}
+    study.key = json.dumps(rest, default=lambda value: type(value).__name__, sort_keys=True).encode()
+    study.asked.each.key = study.key
+    return study
 
 
 # --- Items as JSON Lines --------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class _Question:
         options = dict(options)
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
-        self.study = study_of(self.host, options)
+        self.study = study_of(self.host, options, self.given)
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
         is_text = text is not None or options.get("image") is not None
         inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False,

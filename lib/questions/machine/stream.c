@@ -17,10 +17,12 @@
 #include "run/host_internal.h"
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
+#include "tables/table_order.h"
 #include "talk/chat.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 ATTN_DEFAULTS(attn_study_sum, .size = sizeof(struct attn_study_sum))
@@ -60,6 +62,7 @@ struct attn_stream {
     double begun; /* when computing began, a clock time in seconds; 0: not yet */
     bool has_ended;
     bool has_dropped;    /* metrics of items were left out, as the earlier ones are not known */
+    bool has_sums;       /* the sums of the earlier run were read, up to its last item */
     double share;        /* share of the input that was computed; NaN: not known */
     double share_before; /* share of the input that earlier runs read */
     uint64_t n_all;      /* number of items of the input; 0: not known */
@@ -510,11 +513,54 @@ static enum attn_status add_answer(struct attn_stream *stream,
     sums->has_metrics |= sums->sum.metric && strcmp(sums->sum.metric, result->metric) != 0;
     sums->sum.metric = result->metric;
     sums->sum.row = result->row;
+    if (stream->has_sums && result->item->number < stream->file.key.n_read)
+        return ATTN_OK; /* the earlier run added it */
     attn_moments_add(&sums->base, result->value);
     sums->n_judged += result->has_right && !isnan(result->right);
     sums->n_right += result->has_right && result->right == 1;
     sums->sum.n_tie += result->has_right && isnan(result->right);
     return ATTN_OK;
+}
+
+/* Writes the sums to the key of the file. */
+static void write_sums(struct attn_stream *stream)
+{
+    const struct sums *sums = &stream->sums;
+
+    snprintf(stream->file.state, sizeof stream->file.state, "%zu %a %a %zu %zu %zu %d %s %s",
+             sums->base.n, sums->base.mean, sums->base.squares, sums->n_judged, sums->n_right,
+             sums->sum.n_tie, sums->has_metrics, sums->sum.metric ? sums->sum.metric : "-",
+             sums->sum.row ? sums->sum.row : "-");
+}
+
+/* Returns NAME of a metric or of a row, as results have it; NULL if it is none. */
+static const char *find_name(const char *name)
+{
+    static const char *const names[] = {"nats", "difference", "base", "model", "source"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return names[i];
+    for (int i = 0; i < ATTN_N_ANSWER_METRIC; i++)
+        if (strcmp(attn_answer_metric_name((enum attn_answer_metric)i), name) == 0)
+            return attn_answer_metric_name((enum attn_answer_metric)i);
+    return NULL;
+}
+
+/* Reads the sums of the earlier run. Returns false if they are unknown. */
+static bool read_sums(struct attn_stream *stream)
+{
+    struct sums *sums = &stream->sums;
+    char metric[32] = "", row[32] = "";
+    int has_metrics = 0;
+    const int n = sscanf(stream->file.state, "%zu %la %la %zu %zu %zu %d %31s %31s", &sums->base.n,
+                         &sums->base.mean, &sums->base.squares, &sums->n_judged, &sums->n_right,
+                         &sums->sum.n_tie, &has_metrics, metric, row);
+
+    sums->has_metrics = has_metrics;
+    sums->sum.metric = find_name(metric);
+    sums->sum.row = find_name(row);
+    return n == 9;
 }
 
 /* Adds an item of an earlier run (attn_earlier_fn). */
@@ -545,10 +591,10 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
     if (has_failed)
         return ATTN_OK;
     if (stream->result.n_before > 0) { /* the rows of earlier items have nothing beside them */
-        stream->has_dropped |= result->metric != NULL;
+        stream->has_dropped |= result->metric && !stream->has_sums;
+        result->metric = stream->has_sums ? result->metric : NULL;
         result->n_beside = 0;
         result->beside = NULL;
-        result->metric = NULL;
     }
     ATTN_TRY(add_answer(stream, result, err));
     if (result->spaces && attn_spaces_describe(result->spaces, message))
@@ -618,6 +664,7 @@ static enum attn_status done(void *user, const struct attn_item_result *given,
         ATTN_TRY(take_answer(stream, &result, err));
     if (stream->calls->done)
         ATTN_TRY(stream->calls->done(stream->calls->user, &result, err));
+    write_sums(stream);
     if (stream->args->each)
         ATTN_TRY(attn_error_at(attn_each_file_write(&stream->file, &result, err), ATTN_STAGE_OUTPUT,
                                err));
@@ -653,6 +700,7 @@ static enum attn_status resume(struct attn_stream *stream, struct attn_error *er
     ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));
     ATTN_TRY(attn_each_file_resume(file, stream->args->items, add_earlier, stream, &stream->result,
                                    err));
+    stream->has_sums = read_sums(stream);
     return check_failures(stream, err);
 }
 
@@ -720,7 +768,8 @@ void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)
         stream->result.is_abandoned = attn_records_is_abandoned(stream->file.records);
     can_resume = attn_each_file_keep(&stream->file,
                                      !err || (each->is_spoiled && each->is_spoiled(each->user)));
-    stream->result.can_resume = can_resume && err && err->stage != ATTN_STAGE_OPTIONS;
+    stream->result.can_resume =
+        can_resume && err && err->stage != ATTN_STAGE_OPTIONS && !stream->file.is_other;
     end(stream);
 }
 
@@ -734,30 +783,50 @@ static enum attn_status finish(struct attn_stream *stream, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Notes what a resumed run leaves out: columns of TABLE that are derived from more than rows, and
- * the metric of the unchanged model. */
-static void note_left_out(struct attn_stream *stream, const struct attn_table *table)
+/* Whether column C of TABLE is derived from more than rows, so that a resumed run lacks it. */
+static bool is_lacking(const struct attn_table *table, size_t c)
 {
-    char names[ATTN_ERROR_HINT_SIZE] = "";
-    size_t used = 0;
+    size_t row = 0;
+
+    while (row < attn_table_n_row(table) &&
+           attn_table_cell(table, row, c).type == ATTN_VALUE_MISSING)
+        row++;
+    return attn_table_column(table, c)->traits & ATTN_TRAIT_DERIVED &&
+           row == attn_table_n_row(table);
+}
+
+/* Takes the columns out of *TABLE that a resumed run lacks, unless the caller chooses columns, and
+ * notes them and the metric of the unchanged model. */
+static enum attn_status leave_out(struct attn_stream *stream, struct attn_table **table,
+                                  struct attn_error *err)
+{
+    const struct attn_table *given = *table;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_buffer names = {0}, kept = {0};
+    struct attn_table *chosen = *table;
+    enum attn_status status = ATTN_OK;
 
     if (stream->has_dropped)
-        attn_fixed_text_append(names, sizeof names, &used, "the metric of the last line");
-
-    for (size_t c = 0; c < attn_table_n_column(table); c++) {
-        const struct attn_column *column = attn_table_column(table, c);
-        size_t row = 0;
-
-        while (row < attn_table_n_row(table) &&
-               attn_table_cell(table, row, c).type == ATTN_VALUE_MISSING)
-            row++;
-        if (column->traits & ATTN_TRAIT_DERIVED && row == attn_table_n_row(table))
-            attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                                   column->name);
-    }
-    if (used > 0)
+        attn_buffer_append_string(&names, ", the metric of the last line");
+    for (size_t c = 0; c < attn_table_n_column(given); c++)
+        if (is_lacking(given, c))
+            attn_buffer_append_format(&names, ", %s", attn_table_column(given, c)->name);
+        else
+            attn_buffer_append_format(&kept, ",%s", attn_table_column(given, c)->name);
+    if (names.size > 0 && attn_buffer_string(&names) && attn_buffer_string(&kept)) {
+        order.columns = stream->args->columns ? NULL : kept.data + 1;
+        status = attn_table_sort(given, &order, &chosen, err);
         attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_CONTINUED,
-                  "the table leaves out what the rows of the earlier run do not have: %s", names);
+                  "the table leaves out what the rows of the earlier run do not have: %s",
+                  names.data + 2);
+    }
+    if (status == ATTN_OK && chosen != *table) {
+        attn_table_free(*table);
+        *table = chosen;
+    }
+    attn_buffer_release(&names);
+    attn_buffer_release(&kept);
+    return status;
 }
 
 /* Sends the notes about all items. */
@@ -796,12 +865,12 @@ enum attn_status attn_stream_end(struct attn_stream *stream, struct attn_table *
     if (!stream->procedure->items.is_listed)
         ATTN_TRY(attn_error_at(attn_fold_tabulate(stream->fold, stream->hidden, table, err),
                                ATTN_STAGE_INPUT, err));
+    if (stream->result.n_before > 0 && *table && !stream->procedure->items.is_listed)
+        ATTN_TRY(leave_out(stream, table, err));
     if (*table && !sums->has_metrics)
         ATTN_TRY(attn_rows_set_metric(*table, sum->metric, err));
     attn_item_notes_idle(stream->notes, sum->n_item - sum->n_failed);
     attn_items_note_mark(stream->args->items, attn_item_notes_forward, stream->notes);
-    if (stream->result.n_before > 0 && *table && !stream->procedure->items.is_listed)
-        note_left_out(stream, *table);
     attn_fold_count(stream->fold, sum, &n_single);
     note_end(stream, n_single);
     sum->mean = sums->base.mean;

@@ -13,13 +13,14 @@
  * one. JSON has all labels. A label whose name is that of a column, `id` or `error` is written as
  * item.NAME. A failed item is one line with its error.
  *
- * Rows are first written to FILE.part, which gets its name when it is complete. A resumed run reads
- * the rows that are there, also for the table of all items, computes the last of these items again,
- * compares the bytes, and goes on; so the same options give the rows of one run, and others are
- * refused. Results that need more than rows are left out of its table. The file name of a shard
- * contains its number, rows-00003-of-00008.csv. Concatenated, without the headers
- * of later CSV files, the shards equal the file of a single run. Memory is constant, except that
- * lines of CSV wait until the first item succeeds, which determines the columns.
+ * Rows are first written to FILE.part, which gets its name when it is complete. Beside it,
+ * FILE.part.key has a hash of `key` and one of the items up to the last row. A resumed run with
+ * other ones is refused. It reads the rows that are there, also for the table of all items,
+ * computes the last of these items again, compares the bytes, and goes on; without FILE.part.key it
+ * computes and compares all items. Results that need more than rows are left out of its table. The
+ * file name of a shard contains its number, rows-00003-of-00008.csv. Concatenated, without the
+ * headers of later CSV files, the shards equal the file of a single run. Memory is constant, except
+ * that lines of CSV wait until the first item succeeds, which determines the columns.
  */
 #ifndef ATTN_STREAM_EACH_H
 #define ATTN_STREAM_EACH_H
@@ -70,6 +71,10 @@ struct attn_each_options {
     void *user; /* passed to is_spoiled */
 
     struct attn_each_result *result; /* set at the end, also after a failure; or NULL */
+
+    /* lines, in any order, about all that decides the rows beside the items, such as options: an
+     * incomplete file is only continued with equal ones; NULL: none */
+    const char *key;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

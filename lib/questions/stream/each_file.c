@@ -1,6 +1,7 @@
 /* each_file.c - see each_file.h. earlier_rows.c reads the rows of an earlier run. */
 #include "stream/each_file.h"
 
+#include "base/hash.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -12,6 +13,9 @@
 #include "stream/items_internal.h"
 #include "tensors/format_internal.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -76,6 +80,100 @@ enum attn_status attn_each_file_name(struct attn_each_file *file, const struct a
     return ATTN_OK;
 }
 
+/* --- The key ---------------------------------------------------------------------------------- */
+
+enum { KEY_SIZE = 255 }; /* bytes of the line */
+
+/* Opens or creates FILE.part.key. */
+static enum attn_status open_key(struct attn_each_file *file, struct attn_error *err)
+{
+    const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
+    const char *path, *option = file->options->key ? file->options->key : "";
+
+    for (size_t n; *option; option += n + (option[n] == '\n')) {
+        n = strcspn(option, "\n");
+        file->own.options += attn_hash_bytes(0, option, n);
+    }
+    if (!file->is_file || !file->has_rows_alone)
+        return ATTN_OK;
+    attn_buffer_append_format(&file->key_path, "%s.part.key", file->path.data);
+    path = attn_buffer_string(&file->key_path);
+    if (!path)
+        return attn_error_no_memory(err);
+    file->key_file = attn_os_open(path, how, 0);
+    if (file->key_file < 0)
+        file->key_file = attn_os_open(path, how | ATTN_OS_NEW, 0666);
+    return file->key_file < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
+}
+
+/* Reads the line. Returns false if it is missing; then none is written. */
+static bool read_key(struct attn_each_file *file)
+{
+    struct attn_each_key *key = &file->key;
+    char line[KEY_SIZE + 1] = "";
+
+    if (file->key_path.data && attn_os_read_at(file->key_file, line, KEY_SIZE, 0) == KEY_SIZE &&
+        sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %191[^\n]", &key->options, &key->n_read,
+               &key->items, file->state) >= 3)
+        return true;
+    key->n_read = UINT64_MAX;
+    return false;
+}
+
+static void close_key(struct attn_each_file *file, bool is_removed)
+{
+    if (file->key_path.data && file->key_file >= 0)
+        attn_os_close(file->key_file);
+    if (file->key_path.data && is_removed)
+        attn_os_remove(file->key_path.data);
+    attn_buffer_release(&file->key_path);
+}
+
+static void read_item(struct attn_each_file *file, const struct attn_item *item)
+{
+    file->own.n_read = item ? (uint64_t)item->number + 1 : UINT64_MAX;
+    file->own.items = item ? item->seal : 0;
+}
+
+/* Writes that the rows of ITEM may follow, unless the earlier run did. */
+static enum attn_status write_key(struct attn_each_file *file, const struct attn_item *item,
+                                  struct attn_error *err)
+{
+    char line[KEY_SIZE + 1];
+
+    read_item(file, item);
+    snprintf(line, sizeof line, "%016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %-203s\n",
+             file->own.options, file->own.n_read, file->own.items, file->state);
+    return !file->key_path.data || file->own.n_read <= file->key.n_read ||
+                   attn_os_write_at(file->key_file, line, KEY_SIZE, 0) == KEY_SIZE
+               ? ATTN_OK
+               : attn_error_errno(err, "write", file->key_path.data, errno);
+}
+
+/* Returns an error if the key is of other options, or of other ITEMS. */
+static enum attn_status check_key(struct attn_each_file *file, struct attn_items *items,
+                                  struct attn_error *err)
+{
+    const bool has_options = file->key.options == file->own.options;
+    const char *what = has_options ? "items" : "options";
+    struct attn_item *next;
+
+    for (size_t i = 0; has_options && file->own.n_read < file->key.n_read; i++) {
+        ATTN_TRY(attn_items_peek(items, i, &next, err));
+        read_item(file, next);
+    }
+    if (has_options && file->own.n_read == file->key.n_read && file->own.items == file->key.items)
+        return ATTN_OK;
+    file->is_other = true;
+    if (err)
+        *err = (struct attn_error){0};
+    attn_error_set(err, ATTN_INVALID, "'%s' has rows of other %s, expected those of this run",
+                   attn_quote_string(file->path.data).text, what);
+    attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
+                    file->path.data, what);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
 /* --- Opening, and resuming -------------------------------------------------------------------- */
 
 enum attn_status attn_each_file_open(struct attn_each_file *file, const char *format,
@@ -88,7 +186,8 @@ enum attn_status attn_each_file_open(struct attn_each_file *file, const char *fo
 
     if (output.path)
         ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
-    return attn_records_open(&item, 1, form, file->options->is_resumed, &file->records, err);
+    ATTN_TRY(attn_records_open(&item, 1, form, file->options->is_resumed, &file->records, err));
+    return attn_error_at(open_key(file, err), ATTN_STAGE_OUTPUT, err);
 }
 
 /* Finds what an earlier run left: sets *PATH to FILE.part or to the complete FILE, NULL if there is
@@ -124,6 +223,7 @@ static enum attn_status take_earlier(struct attn_each_file *file, struct attn_ea
         if (status == ATTN_OK && !is_over)
             status = taker->take(taker->user, &found, err);
         if (status == ATTN_OK && !is_over) {
+            read_item(file, found.item);
             taker->result->n_failed += found.failure != ATTN_RECORD_FAILURE_NONE;
             file->n_item++;
         }
@@ -133,15 +233,24 @@ static enum attn_status take_earlier(struct attn_each_file *file, struct attn_ea
     }
 }
 
-/* Continues the file at PATH. */
+/* Continues the file at PATH: with a line of the key, or complete, after its rows; else all rows
+ * are computed again and compared. */
 static enum attn_status go_on(struct attn_each_file *file, const char *path,
                               const struct taker *taker, struct attn_error *err)
 {
     struct attn_earlier *earlier;
     enum attn_status status;
+    const bool has_key = read_key(file);
 
+    if (!has_key && !file->is_complete)
+        return attn_records_expect(file->records, path, 0, false, err);
     ATTN_TRY(attn_earlier_open(path, file->records, &earlier, err));
     status = take_earlier(file, earlier, taker, err);
+    if (has_key && (status == ATTN_OK || status == ATTN_INVALID)) {
+        const enum attn_status checked = check_key(file, taker->items, err);
+
+        status = checked == ATTN_OK ? status : checked;
+    }
     if (status == ATTN_OK)
         status = attn_records_expect(file->records, path, attn_earlier_end(earlier),
                                      file->is_complete, err);
@@ -165,7 +274,8 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
     ATTN_TRY(attn_records_begin(file->records, (size_t)file->n_item, err));
     result->n_item = result->n_before = file->n_item;
     if (file->is_complete)
-        attn_note(file->on_note, file->user, ATTN_NOTE_COMPLETE, "'%s' is complete",
+        attn_note(file->on_note, file->user, ATTN_NOTE_COMPLETE,
+                  "'%s' is complete, and its last rows are those of this run",
                   attn_quote_string(path).text);
     else if (path)
         attn_note(file->on_note, file->user, ATTN_NOTE_CONTINUED, "'%s' continues at item %s",
@@ -179,6 +289,7 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
 enum attn_status attn_each_file_write(struct attn_each_file *file,
                                       const struct attn_item_result *result, struct attn_error *err)
 {
+    ATTN_TRY(write_key(file, result->item, err));
     ATTN_TRY(attn_records_write(file->records, result, err));
     file->n_item++;
     return result->is_followed ? ATTN_OK : attn_records_flush(file->records, err);
@@ -188,7 +299,10 @@ enum attn_status attn_each_file_finish(struct attn_each_file *file, struct attn_
 {
     ATTN_TRY(attn_records_finish(file->records, err));
     if (!file->is_complete)
-        return attn_records_commit(file->records, err);
+        ATTN_TRY(attn_records_commit(file->records, err));
+    close_key(file, true);
+    if (!file->is_complete)
+        return ATTN_OK;
     attn_records_discard(file->records);
     file->records = NULL;
     return ATTN_OK;
@@ -209,11 +323,13 @@ bool attn_each_file_keep(struct attn_each_file *file, bool is_wrong)
         return true;
     for (size_t i = 0; attn_records_part(file->records, i, &part); i++)
         attn_os_remove(part.path);
+    close_key(file, true);
     return false;
 }
 
 void attn_each_file_release(struct attn_each_file *file)
 {
+    close_key(file, false);
     attn_records_free(file->records);
     attn_buffer_release(&file->path);
 }

@@ -14,8 +14,10 @@
  *
  * A resumed run reads the rows that are there, item by item, and compares their ids with those of
  * the items. It computes the last of these items again, which may have only some of its rows, and
- * compares the bytes: other ones are of other options or another model. So all rows are of one run,
- * nothing is lost, and nothing is written twice.
+ * compares the bytes: other ones are of other options or another model. FILE.part.key, one line,
+ * has a hash of the options, the place of the last item and a hash of all items up to it. The line
+ * is written before the rows of the item, so that it knows of every row that a kill leaves. So all
+ * rows are of one run, nothing is lost, and nothing is written twice.
  */
 #ifndef ATTN_STREAM_EACH_FILE_H
 #define ATTN_STREAM_EACH_FILE_H
@@ -26,6 +28,12 @@
 #include "stream/items.h"
 #include "stream/records_internal.h"
 
+/* The line of FILE.part.key, before `state`: hashes of the options and of the items, and the number
+ * of items that were read, those of other shards included. */
+struct attn_each_key {
+    uint64_t options, n_read, items;
+};
+
 /* Set the first fields, and zero the rest. */
 struct attn_each_file {
     const struct attn_each_options *options; /* borrowed */
@@ -34,9 +42,15 @@ struct attn_each_file {
     attn_note_fn on_note;                    /* or NULL */
     void *user;                              /* passed to on_note */
 
-    struct attn_buffer path;      /* owns; with the shard; without data for a sink */
-    bool is_file;                 /* neither a sink nor a stream, so it can be resumed */
-    bool is_complete;             /* an earlier run was complete: nothing is written */
+    struct attn_buffer path;  /* owns; with the shard; without data for a sink */
+    bool is_file;             /* neither a sink nor a stream, so it can be resumed */
+    bool is_complete;         /* an earlier run was complete: nothing is written */
+    bool is_other;            /* an earlier run had other options or items */
+    struct attn_each_key key; /* of an earlier run; and of this one */
+    struct attn_each_key own;
+    struct attn_buffer key_path;  /* owns; of FILE.part.key; without data if there is none */
+    int key_file;                 /* its descriptor */
+    char state[192];              /* text of the caller's in the key of an item, then of the next */
     struct attn_records *records; /* owns; NULL before it is open */
     uint64_t n_item;              /* number of items whose rows are there */
     uint64_t n_before;            /* bytes that an earlier run left */
@@ -64,7 +78,7 @@ typedef enum attn_status (*attn_earlier_fn)(void *user, const struct attn_item_r
 
 /* If the options say so, passes the items of an earlier run, but for the last, to TAKE, and sets
  * the counts of RESULT. ATTN_INVALID, with the stage of options, if the rows are not those of
- * ITEMS. */
+ * ITEMS, and with the stage of the input if the key is another one. */
 enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_items *items,
                                        attn_earlier_fn take, void *user,
                                        struct attn_each_result *result, struct attn_error *err);

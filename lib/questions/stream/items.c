@@ -1,4 +1,5 @@
 /* items.c - see items.h: the stream of items. item.c reads each. */
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -24,6 +25,7 @@ struct attn_items {
     uint64_t from, limit;       /* items of the shard begin in this range of bytes */
     size_t n_read;              /* number of items read so far, counted in the whole input */
     size_t line_number;         /* number of the next line, from 1 */
+    uint64_t seal;              /* hash of the lines of items read so far, and of the header */
     bool has_labels;
     char **labels; /* [n_label] owns */
     size_t n_label, label_capacity;
@@ -210,6 +212,10 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     if (made->texts)
         made->texts[0] = made->input;
     made->line = made->end = items->n_read;
+    items->seal = attn_hash_bytes(items->seal, made->input.text, made->input.n_text);
+    items->seal = attn_hash_bytes(items->seal, (const char *)made->input.ids,
+                                  made->input.n_id * sizeof *made->input.ids);
+    made->seal = items->seal;
     if (status == ATTN_OK)
         *item = made;
     else
@@ -242,6 +248,8 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             continue;
         }
         ATTN_TRY(make_item(items, &made, err));
+        items->seal = attn_hash_bytes(items->seal, items->line.text.data, items->line.text.size);
+        made->seal = items->seal;
         made->line = line;
         made->begin = items->line.begin;
         made->end = items->line.end;
@@ -356,6 +364,7 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
                               attn_quote_string(name).text,
                               is_over ? "no line" : "a first line that is too long");
     text = text_of_line(items, &size);
+    items->seal = attn_hash_bytes(0, text, size);
     ATTN_TRY(attn_items_read_header(&items->csv, name, text, size, err));
     attn_batch_lines_set_separator(items->lines, items->csv.separator);
     items->has_labels = true;

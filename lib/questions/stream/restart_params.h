@@ -27,7 +27,7 @@ enum attn_status attn_shard_read(const struct attn_param *param, void *home, con
     ATTN_PARAM(                                                                                    \
         FLAG, "resume", NULL, structure, member,                                                   \
         "go on after the rows that a run of the same command left in the output file, and "        \
-        "begin if there are none. The last item that is there is computed again, and other "       \
-        "rows are an error. The table covers all items, also the earlier ones")
+        "begin if there are none. Other options or items are an error (FILE.part.key), and so "    \
+        "are other rows of the last item, which is computed again. The table covers all items")
 
 #endif
