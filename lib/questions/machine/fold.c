@@ -214,7 +214,7 @@ static enum attn_status check_item(const struct attn_fold *fold,
         return ATTN_OK;
     is_of_right = strncmp(chosen, "right", 5) == 0;
     if (is_of_right && strncmp(fold->chosen, "right", 5) != 0)
-        return ATTN_OK; /* the first was read from a file, which has its metric alone */
+        return ATTN_OK; /* the first item has no `right` */
     return attn_error_set(
         err, ATTN_INVALID, "it has %s foil, unlike the first item, so %s",
         strcmp(chosen, "logit_diff") == 0 || strcmp(chosen, ATTN_CHOSEN_OF_FOIL) == 0 ? "a" : "no",
@@ -281,6 +281,11 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     status = attn_fold_group_add(fold, &labels, result, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
+}
+
+const char *attn_fold_chosen(const struct attn_fold *fold)
+{
+    return fold->chosen;
 }
 
 void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, size_t *n_single)

@@ -89,6 +89,9 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
 /* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
 
+/* Returns `chosen` of all results, or their metric; NULL before the first. Borrowed. */
+const char *attn_fold_chosen(const struct attn_fold *fold);
+
 /* Fills n_group, n_label and n_pair of SUM. *N_SINGLE is the number of items of `paired` that have
  * no partner. */
 void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, size_t *n_single);

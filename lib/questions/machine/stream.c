@@ -63,6 +63,7 @@ struct attn_stream {
     bool has_ended;
     bool has_dropped;    /* metrics of items were left out, as the earlier ones are not known */
     bool has_sums;       /* the sums of the earlier run were read, up to its last item */
+    const char *chosen;  /* `chosen` of its items; or NULL */
     double share;        /* share of the input that was computed; NaN: not known */
     double share_before; /* share of the input that earlier runs read */
     uint64_t n_all;      /* number of items of the input; 0: not known */
@@ -522,21 +523,23 @@ static enum attn_status add_answer(struct attn_stream *stream,
     return ATTN_OK;
 }
 
-/* Writes the sums to the key of the file. */
+/* Writes the sums, and what the metric of all items is, to the key of the file. */
 static void write_sums(struct attn_stream *stream)
 {
     const struct sums *sums = &stream->sums;
+    const char *chosen = attn_fold_chosen(stream->fold);
 
-    snprintf(stream->file.state, sizeof stream->file.state, "%zu %a %a %zu %zu %zu %d %s %s",
+    snprintf(stream->file.state, sizeof stream->file.state, "%zu %a %a %zu %zu %zu %d %s %s %s",
              sums->base.n, sums->base.mean, sums->base.squares, sums->n_judged, sums->n_right,
              sums->sum.n_tie, sums->has_metrics, sums->sum.metric ? sums->sum.metric : "-",
-             sums->sum.row ? sums->sum.row : "-");
+             sums->sum.row ? sums->sum.row : "-", chosen ? chosen : "-");
 }
 
 /* Returns NAME of a metric or of a row, as results have it; NULL if it is none. */
 static const char *find_name(const char *name)
 {
-    static const char *const names[] = {"nats", "difference", "base", "model", "source"};
+    static const char *const names[] = {
+        "nats", "difference", "base", "model", "source", ATTN_CHOSEN_OF_FOIL, ATTN_CHOSEN_OF_ALL};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
@@ -551,16 +554,17 @@ static const char *find_name(const char *name)
 static bool read_sums(struct attn_stream *stream)
 {
     struct sums *sums = &stream->sums;
-    char metric[32] = "", row[32] = "";
+    char metric[32] = "", row[32] = "", chosen[32] = "";
     int has_metrics = 0;
-    const int n = sscanf(stream->file.state, "%zu %la %la %zu %zu %zu %d %31s %31s", &sums->base.n,
-                         &sums->base.mean, &sums->base.squares, &sums->n_judged, &sums->n_right,
-                         &sums->sum.n_tie, &has_metrics, metric, row);
+    const int n = sscanf(stream->file.state, "%zu %la %la %zu %zu %zu %d %31s %31s %31s",
+                         &sums->base.n, &sums->base.mean, &sums->base.squares, &sums->n_judged,
+                         &sums->n_right, &sums->sum.n_tie, &has_metrics, metric, row, chosen);
 
     sums->has_metrics = has_metrics;
     sums->sum.metric = find_name(metric);
     sums->sum.row = find_name(row);
-    return n == 9;
+    stream->chosen = find_name(chosen);
+    return n == 10;
 }
 
 /* Adds an item of an earlier run (attn_earlier_fn). */
@@ -568,13 +572,16 @@ static enum attn_status add_earlier(void *user, const struct attn_item_result *r
                                     struct attn_error *err)
 {
     struct attn_stream *stream = user;
+    struct attn_item_result earlier = *result;
 
     meet_item(stream, result->item);
+    stream->has_sums = stream->has_sums || read_sums(stream);
+    earlier.chosen = stream->chosen;
     if (!result->rows || !needs_rows(stream))
         return ATTN_OK;
     if (!stream->procedure->items.is_listed)
-        ATTN_TRY(attn_fold_check(stream->fold, result, err));
-    return add_answer(stream, result, err);
+        ATTN_TRY(attn_fold_check(stream->fold, &earlier, err));
+    return add_answer(stream, &earlier, err);
 }
 
 /* Adds the answer about an item to the table of all, where it may fail. */
@@ -700,7 +707,7 @@ static enum attn_status resume(struct attn_stream *stream, struct attn_error *er
     ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));
     ATTN_TRY(attn_each_file_resume(file, stream->args->items, add_earlier, stream, &stream->result,
                                    err));
-    stream->has_sums = read_sums(stream);
+    stream->has_sums = stream->has_sums || read_sums(stream);
     return check_failures(stream, err);
 }
 

@@ -101,8 +101,8 @@ struct attn_item_result {
     const char *chosen;
 };
 
-#define ATTN_CHOSEN_OF_FOIL "right, of a foil"
-#define ATTN_CHOSEN_OF_ALL "right, of all"
+#define ATTN_CHOSEN_OF_FOIL "right_of_foil"
+#define ATTN_CHOSEN_OF_ALL "right_of_all"
 
 /* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid
  * until `release`. May block. Called on the thread that called attn_run_many. */
