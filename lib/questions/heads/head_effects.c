@@ -196,6 +196,18 @@ static enum attn_status choose(struct attn_heads_run *heads, struct attn_error *
     return ATTN_OK;
 }
 
+/* Sets what a foil decides for the item, as all items must agree. */
+static void report_metric(const struct attn_heads_run *heads)
+{
+    const struct attn_answer_args *answer = &heads->args->answer;
+    const bool has_foil = answer->foil || answer->foil_id;
+
+    if (heads->frame.answer &&
+        (answer->metric == ATTN_ANSWER_AUTO || (heads->args->effects & ATTN_HEADS_DIRECT)))
+        heads->frame.answer->chosen =
+            attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB);
+}
+
 static enum attn_status finish(struct attn_heads_run *heads, void *reading, struct attn_error *err)
 {
     const unsigned effects = heads->args->effects;
@@ -208,6 +220,8 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
     heads->whole = (double)NAN;
     if (attn_heads_have_ablation(heads->args))
         ATTN_TRY(find_ablated(heads, err));
+    if (attn_heads_have_answer(heads->args))
+        report_metric(heads);
     if (effects & ATTN_HEADS_DIRECT)
         ATTN_TRY(find_direct(heads, &request, err));
     return effects & ATTN_HEADS_PATCHED ? find_patched(heads, request, err) : ATTN_OK;
