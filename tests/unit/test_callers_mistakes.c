@@ -295,7 +295,7 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_append(table, &newer, 1, &err), "cells");
     REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
     attn_table_free(table);
-    REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
+    REFUSED(attn_records_open(NULL, NULL, false, NULL, &err), "item");
     REFUSED(attn_records_write(NULL, NULL, &err), "records");
     REFUSED(attn_records_flush(NULL, &err), "records");
     REFUSED(attn_records_finish(NULL, &err), "records");
@@ -354,7 +354,7 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_table_column(NULL, 0));
     ck_assert_int_eq(attn_table_cell(NULL, 0, 0).type, ATTN_VALUE_MISSING);
     ck_assert_ptr_null(attn_sink_bytes(NULL, &n));
-    ck_assert(!attn_records_part(NULL, 0, NULL) && attn_records_is_abandoned(NULL));
+    ck_assert(!attn_records_part(NULL, 0, NULL) && !attn_records_is_abandoned(NULL));
     ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
     ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
     ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
@@ -1410,10 +1410,10 @@ START_TEST(records_are_not_written_to_after_their_commit)
     struct attn_records *records;
 
     attn_folder_enter();
-    REFUSED(attn_records_open(&unknown, 1, &form, false, &records, &err), "nonsense");
-    REFUSED(attn_records_open(&item, 1, &(struct attn_records_form){0}, false, &records, &err),
+    REFUSED(attn_records_open(&unknown, &form, false, &records, &err), "nonsense");
+    REFUSED(attn_records_open(&item, &(struct attn_records_form){0}, false, &records, &err),
             "size");
-    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_records_open(&item, &form, false, &records, NULL), ATTN_OK);
     ck_assert_int_eq(attn_records_write(records, &outcome, NULL), ATTN_OK);
     ck_assert_int_eq(attn_records_finish(records, NULL), ATTN_OK);
     ck_assert_int_eq(attn_records_commit(records, NULL), ATTN_OK);

@@ -508,7 +508,7 @@ static enum attn_status open_arrays(struct collecting *collecting, struct attn_e
     attn_items_shard(form.items, &shard, &n_shard);
     attn_each_path_append(&path, args->array, shard, n_shard);
     item.path = attn_buffer_string(&path);
-    status = item.path ? attn_records_open(&item, 1, &form, false, &collecting->arrays, err)
+    status = item.path ? attn_records_open(&item, &form, false, &collecting->arrays, err)
                        : attn_error_no_memory(err);
     attn_buffer_release(&path);
     return status;

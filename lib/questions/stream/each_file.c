@@ -186,7 +186,7 @@ enum attn_status attn_each_file_open(struct attn_each_file *file, const char *fo
 
     if (output.path)
         ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
-    ATTN_TRY(attn_records_open(&item, 1, form, file->options->is_resumed, &file->records, err));
+    ATTN_TRY(attn_records_open(&item, form, file->options->is_resumed, &file->records, err));
     return attn_error_at(open_key(file, err), ATTN_STAGE_OUTPUT, err);
 }
 
@@ -271,7 +271,7 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
     if (path)
         ATTN_TRY(attn_error_at(go_on(file, path, &(struct taker){items, take, user, result}, err),
                                ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_records_begin(file->records, (size_t)file->n_item, err));
+    ATTN_TRY(attn_records_begin(file->records, err));
     result->n_item = result->n_before = file->n_item;
     if (file->is_complete)
         attn_note(file->on_note, file->user, ATTN_NOTE_COMPLETE,

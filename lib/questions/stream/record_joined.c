@@ -78,18 +78,16 @@ struct joined_writer {
 /* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status open_joined(struct attn_record_writer *writer, const char *path,
-                                    bool is_resumed, struct attn_error *err)
+                                    struct attn_error *err)
 {
     struct attn_buffer rows = {0};
     enum attn_status status;
 
     ((struct joined_writer *)writer)->is_archive = strcmp(path + strlen(path) - 4, ".npz") == 0;
-    ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
+    ATTN_TRY(attn_record_writer_add_part(writer, path, false, err));
     attn_buffer_append_format(&rows, "%s.rows", path);
-    status = attn_buffer_string(&rows)
-                 ? attn_record_writer_add_part(writer, rows.data, is_resumed, err)
-                 : attn_error_no_memory(err);
-    writer->n_inner = 1;
+    status = attn_buffer_string(&rows) ? attn_record_writer_add_part(writer, rows.data, false, err)
+                                       : attn_error_no_memory(err);
     attn_buffer_release(&rows);
     return status;
 }

@@ -13,16 +13,9 @@
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
                                              bool is_resumed, struct attn_error *err)
 {
-    ATTN_TRY(attn_grow(&writer->parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts,
-                       err));
     ATTN_TRY(attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err));
     writer->n_part++;
     return ATTN_OK;
-}
-
-bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
-{
-    return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
 }
 
 static const char *unit_of(const struct attn_records_form *form)
@@ -36,9 +29,9 @@ static void note_formula(struct attn_record_writer *writer, const char *what, co
 {
     const struct attn_records_form *form = writer->form;
 
-    if (*writer->has_noted_formula || size == 0 || !memchr("=+-@\t\r", text[0], 6))
+    if (writer->has_noted_formula || size == 0 || !memchr("=+-@\t\r", text[0], 6))
         return;
-    *writer->has_noted_formula = true;
+    writer->has_noted_formula = true;
     attn_note(form->on_note, form->user, ATTN_NOTE_FORMULA,
               "the %s '%s' of %s %zu begins like a formula: a spreadsheet runs it, unless the "
               "column is imported as text",
@@ -90,9 +83,9 @@ static void note_label(struct attn_record_writer *writer, const char *name, size
 {
     const struct attn_records_form *form = writer->form;
 
-    if (*writer->has_noted_label)
+    if (writer->has_noted_label)
         return;
-    *writer->has_noted_label = true;
+    writer->has_noted_label = true;
     attn_note(form->on_note, form->user, ATTN_NOTE_OMITTED_LABEL,
               "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
               attn_quote_string(name).text, unit_of(form), number, unit_of(form));

@@ -24,12 +24,10 @@ static const struct attn_item_sink *const kinds[] = {
 
 struct attn_records {
     struct attn_records_form form;
-    struct attn_record_writer **writers; /* [n] owns; in the order of the items */
-    size_t n;
+    struct attn_record_writer *writer; /* owns */
     struct attn_record_columns columns;
     struct attn_record_rows rows;
-    bool has_noted_formula, has_noted_label; /* the note was sent */
-    bool is_committed;                       /* committed; nothing can be written any more */
+    bool is_committed;           /* nothing can be written any more */
     struct attn_buffer expected; /* owns; bytes of an earlier run that must be written again */
     size_t expected_at;          /* how many of them were */
     bool is_whole;               /* nothing may follow them */
@@ -44,12 +42,6 @@ static struct attn_sink *sink_of(const struct attn_record_writer *writer)
     return writer->n_part > 0 ? writer->parts[0] : writer->sink;
 }
 
-/* Returns true if the sink is a pipe whose reader closed it. */
-static bool is_closed(const struct attn_record_writer *writer)
-{
-    return attn_sink_is_closed_pipe(sink_of(writer));
-}
-
 /* Sets the error that the file of the earlier run is of another one. */
 static enum attn_status report_other(const struct attn_records *records, const char *what,
                                      struct attn_error *err)
@@ -61,30 +53,31 @@ static enum attn_status report_other(const struct attn_records *records, const c
 }
 
 /* Writes the text of the record to the sink, but for what an earlier run wrote, and clears it. */
-static enum attn_status write_text(struct attn_records *records, struct attn_record_writer *writer,
-                                   struct attn_error *err)
+static enum attn_status write_text(struct attn_records *records, struct attn_error *err)
 {
+    struct attn_buffer *text = &records->writer->text;
     const size_t left = records->expected.size - records->expected_at;
-    const size_t n = writer->text.size < left ? writer->text.size : left;
-    struct attn_sink *sink = sink_of(writer);
+    const size_t n = text->size < left ? text->size : left;
+    struct attn_sink *sink = sink_of(records->writer);
 
-    ATTN_TRY(attn_buffer_check(&writer->text, err));
-    if (n > 0 && memcmp(writer->text.data, records->expected.data + records->expected_at, n) != 0)
+    ATTN_TRY(attn_buffer_check(text, err));
+    if (n > 0 && memcmp(text->data, records->expected.data + records->expected_at, n) != 0)
         return report_other(records, "has other values", err);
-    if (n < writer->text.size && records->is_whole)
+    if (n < text->size && records->is_whole)
         return report_other(records, "is complete and has fewer rows", err);
     records->expected_at += n;
-    if (n < writer->text.size)
-        attn_sink_write(sink, writer->text.data + n, writer->text.size - n);
-    attn_buffer_reset(&writer->text);
+    if (n < text->size)
+        attn_sink_write(sink, text->data + n, text->size - n);
+    attn_buffer_reset(text);
     return attn_sink_check(sink, err);
 }
 
 static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
-                                    struct attn_record_writer **writer, struct attn_error *err)
+                                    struct attn_error *err)
 {
     const struct attn_item_sink *kind = NULL;
+    struct attn_record_writer *writer;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->name, item->format) == 0)
@@ -94,42 +87,33 @@ static enum attn_status open_writer(struct attn_records *records,
                               attn_quote_string(item->format).text);
     if (!item->path && !kind->is_text)
         return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", kind->name);
-    *writer = attn_alloc(1, kind->size, err);
-    if (!*writer)
+    writer = records->writer = attn_alloc(1, kind->size, err);
+    if (!writer)
         return ATTN_NO_MEMORY;
-    (*writer)->kind = kind;
-    (*writer)->form = &records->form;
-    (*writer)->has_noted_formula = &records->has_noted_formula;
-    (*writer)->has_noted_label = &records->has_noted_label;
-    (*writer)->columns = &records->columns;
-    (*writer)->rows = &records->rows;
-    (*writer)->sink = item->sink;
-    if (!item->path)
-        return ATTN_OK;
-    return kind->open ? kind->open(*writer, item->path, is_resumed, err)
-                      : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
+    writer->kind = kind;
+    writer->form = &records->form;
+    writer->columns = &records->columns;
+    writer->rows = &records->rows;
+    writer->sink = item->sink;
+    if (item->path)
+        ATTN_TRY(kind->open ? kind->open(writer, item->path, err)
+                            : attn_record_writer_add_part(writer, item->path, is_resumed, err));
+    return is_resumed ? ATTN_OK : attn_records_begin(records, err);
 }
-
-/* --- All of them ----------------------------------------------------------------------------- */
 
 static void free_records(struct attn_records *records, void (*free_part)(struct attn_sink *))
 {
+    struct attn_record_writer *writer = records ? records->writer : NULL;
+
     if (!records)
         return;
-    for (size_t i = 0; records->writers && i < records->n; i++) {
-        struct attn_record_writer *writer = records->writers[i];
-
-        if (!writer)
-            continue;
-        if (writer->kind->release)
-            writer->kind->release(writer);
-        for (size_t p = 0; p < writer->n_part; p++)
-            free_part(writer->parts[p]);
-        attn_free(writer->parts);
+    if (writer && writer->kind->release)
+        writer->kind->release(writer);
+    for (size_t p = 0; writer && p < writer->n_part; p++)
+        free_part(writer->parts[p]);
+    if (writer)
         attn_buffer_release(&writer->text);
-        attn_free(writer);
-    }
-    attn_free(records->writers);
+    attn_free(writer);
     attn_record_columns_release(&records->columns);
     attn_record_rows_release(&records->rows);
     attn_buffer_release(&records->expected);
@@ -146,54 +130,16 @@ void attn_records_discard(struct attn_records *records)
     free_records(records, attn_part_discard);
 }
 
-enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
-                                    struct attn_error *err)
+enum attn_status attn_records_begin(struct attn_records *records, struct attn_error *err)
 {
-    for (size_t i = 0; i < records->n; i++) {
-        struct attn_record_writer *writer = records->writers[i];
+    struct attn_record_writer *writer = records->writer;
 
-        writer->n_record = n_record;
-        if (writer->kind->begin)
-            ATTN_TRY(writer->kind->begin(writer, err));
-        if (writer->kind->is_text)
-            ATTN_TRY(write_text(records, writer, err));
-    }
-    return ATTN_OK;
+    if (writer->kind->begin)
+        ATTN_TRY(writer->kind->begin(writer, err));
+    return writer->kind->is_text ? write_text(records, err) : ATTN_OK;
 }
 
-/* Returns an error if two outputs have the same path. */
-static enum attn_status check_two(const char *a, const char *b, struct attn_error *err)
-{
-    struct attn_target of_a = {0}, of_b = {0};
-    enum attn_status status = attn_target_find(a, &of_a, err);
-
-    if (status == ATTN_OK)
-        status = attn_target_find(b, &of_b, err);
-    if (status == ATTN_OK && attn_target_is_same(&of_a, &of_b)) {
-        status = attn_error_set(err, ATTN_INVALID, "'%s' and '%s', two outputs, are the same file",
-                                attn_quote_string(a).text, attn_quote_string(b).text);
-        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    }
-    attn_target_release(&of_a);
-    attn_target_release(&of_b);
-    return status;
-}
-
-static enum attn_status open_all(struct attn_records *records,
-                                 const struct attn_records_item *items, bool is_resumed,
-                                 struct attn_error *err)
-{
-    ATTN_TRY(ATTN_ALLOC(records->writers, records->n, err));
-    for (size_t i = 0; i < records->n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (items[i].path && items[j].path)
-                ATTN_TRY(check_two(items[j].path, items[i].path, err));
-    for (size_t i = 0; i < records->n; i++)
-        ATTN_TRY(open_writer(records, &items[i], is_resumed, &records->writers[i], err));
-    return is_resumed ? ATTN_OK : attn_records_begin(records, 0, err);
-}
-
-enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
+enum attn_status attn_records_open(const struct attn_records_item *item,
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err)
 {
@@ -201,14 +147,13 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     struct attn_records *opened;
     enum attn_status status;
 
-    if ((n > 0 && !attn_is_given(items, "items", err)) || !attn_is_given(records, "records", err))
+    if (!attn_is_given(item, "item", err) || !attn_is_given(records, "records", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(form, &known, err));
     ATTN_TRY(ATTN_ALLOC(opened, 1, err));
     opened->form = known;
-    opened->n = n;
     opened->rows.form = &opened->form;
-    status = open_all(opened, items, is_resumed, err);
+    status = open_writer(opened, item, is_resumed, err);
     if (status == ATTN_OK)
         *records = opened;
     else
@@ -216,50 +161,21 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* The location of a part. */
-struct part_place {
-    struct attn_record_writer *writer;
-    size_t i;      /* index among the writer's parts */
-    bool is_inner; /* it becomes part of another file */
-};
-
-/* Returns part I of all writers, those of the first item last; NULL if I is too large. */
-static struct attn_sink *find_part(const struct attn_records *records, size_t i,
-                                   struct part_place *place)
-{
-    for (size_t k = 1; k <= records->n; k++) {
-        struct attn_record_writer *writer = records->writers[k % records->n];
-
-        for (size_t p = 0; p < writer->n_part; p++) {
-            if (!attn_sink_is_seekable(writer->parts[p]) || i-- > 0)
-                continue;
-            *place = (struct part_place){writer, p, p + writer->n_inner >= writer->n_part};
-            return writer->parts[p];
-        }
-    }
-    return NULL;
-}
-
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
 {
-    struct part_place place;
-    const struct attn_sink *found = records ? find_part(records, i, &place) : NULL;
+    const struct attn_record_writer *writer = records ? records->writer : NULL;
 
-    if (!found)
+    if (!writer || i >= writer->n_part || !attn_sink_is_seekable(writer->parts[i]))
         return false;
-    part->target = place.is_inner ? NULL : attn_part_target(found);
-    part->path = attn_part_path(found);
-    part->size = attn_sink_position(found);
+    part->path = attn_part_path(writer->parts[i]);
+    part->size = attn_sink_position(writer->parts[i]);
     return true;
 }
 
 enum attn_status attn_records_cut(struct attn_records *records, uint64_t size,
                                   struct attn_error *err)
 {
-    struct part_place place;
-    struct attn_sink *part = find_part(records, 0, &place);
-
-    return part ? attn_part_cut(part, size, err) : ATTN_OK;
+    return attn_part_cut(records->writer->parts[0], size, err);
 }
 
 enum attn_status attn_records_show(struct attn_records *records,
@@ -272,7 +188,7 @@ enum attn_status attn_records_show(struct attn_records *records,
 enum attn_status attn_records_continue(struct attn_records *records, struct attn_buffer *header,
                                        struct attn_error *err)
 {
-    struct attn_record_writer *writer = records->writers[0];
+    struct attn_record_writer *writer = records->writer;
 
     if (writer->kind != &attn_item_sink_rows)
         return ATTN_OK;
@@ -297,64 +213,36 @@ enum attn_status attn_records_expect(struct attn_records *records, const char *p
     return attn_buffer_check(&records->expected, err);
 }
 
-/* An action that is applied to each writer. */
-typedef enum attn_status (*step_fn)(struct attn_records *records, struct attn_record_writer *writer,
-                                    const void *argument, struct attn_error *err);
-
-/* Applies STEP to all writers, except those whose pipe was closed by the reader. If no other writer
- * is left, that is a failure. */
-static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
-                                  struct attn_error *err)
+/* Returns an error if the records were committed. */
+static enum attn_status check_open(const struct attn_records *records, struct attn_error *err)
 {
     if (!attn_is_given(records, "records", err))
         return ATTN_INVALID;
-    if (records->is_committed) {
-        attn_error_set(err, ATTN_INVALID, "the records were committed, nothing can follow");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    for (size_t i = 0; i < records->n; i++) {
-        struct attn_error found = {0};
-        enum attn_status status = ATTN_OK;
-
-        if (!is_closed(records->writers[i]) || attn_records_is_abandoned(records))
-            status = step(records, records->writers[i], argument, &found);
-        if (status == ATTN_OK ||
-            (is_closed(records->writers[i]) && !attn_records_is_abandoned(records)))
-            continue;
-        attn_error_copy(err, &found);
-        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-    }
-    return ATTN_OK;
+    return records->is_committed ? attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                               "the records were committed, nothing can follow")
+                                 : ATTN_OK;
 }
 
-/* Writes a result (step_fn). ARGUMENT is the result. */
-static enum attn_status add_result(struct attn_records *records, struct attn_record_writer *writer,
-                                   const void *argument, struct attn_error *err)
+static enum attn_status add_result(struct attn_records *records,
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
-    ATTN_TRY(writer->kind->add(writer, argument, err));
-    return writer->kind->is_text ? write_text(records, writer, err) : ATTN_OK;
+    struct attn_record_writer *writer = records->writer;
+
+    ATTN_TRY(writer->kind->add(writer, result, err));
+    return writer->kind->is_text ? write_text(records, err) : ATTN_OK;
 }
 
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err)
 {
-    enum attn_status status;
-
-    if (!attn_is_given(records, "records", err) || !attn_is_given(result, "result", err))
+    ATTN_TRY(check_open(records, err));
+    if (!attn_is_given(result, "result", err))
         return ATTN_INVALID;
-    status = take_step(records, add_result, result, err);
-    for (size_t i = 0; i < records->n; i++)
-        records->writers[i]->n_record++;
-    return status;
+    return attn_error_at(add_result(records, result, err), ATTN_STAGE_OUTPUT, err);
 }
 
-/* Flushes a writer (step_fn). */
-static enum attn_status flush_writer(struct attn_records *records,
-                                     struct attn_record_writer *writer, const void *argument,
-                                     struct attn_error *err)
+static enum attn_status flush(struct attn_record_writer *writer, struct attn_error *err)
 {
-    (void)records;
-    (void)argument;
     for (size_t p = 0; p < writer->n_part; p++)
         ATTN_TRY(attn_part_flush(writer->parts[p], err));
     if (writer->n_part > 0)
@@ -365,28 +253,31 @@ static enum attn_status flush_writer(struct attn_records *records,
 
 enum attn_status attn_records_flush(struct attn_records *records, struct attn_error *err)
 {
-    return take_step(records, flush_writer, NULL, err);
+    ATTN_TRY(check_open(records, err));
+    return attn_error_at(flush(records->writer, err), ATTN_STAGE_OUTPUT, err);
 }
 
-static enum attn_status finish_writer(struct attn_records *records,
-                                      struct attn_record_writer *writer, const void *argument,
-                                      struct attn_error *err)
+static enum attn_status finish(struct attn_records *records, struct attn_error *err)
 {
+    struct attn_record_writer *writer = records->writer;
+
     if (writer->kind->finish)
         ATTN_TRY(writer->kind->finish(writer, err));
     if (writer->kind->is_text)
-        ATTN_TRY(write_text(records, writer, err));
+        ATTN_TRY(write_text(records, err));
     for (size_t p = 0; p < writer->n_part; p++)
         ATTN_TRY(attn_part_finish(writer->parts[p], err));
-    return writer->n_part == 0 ? flush_writer(records, writer, argument, err) : ATTN_OK;
+    if (writer->n_part == 0)
+        ATTN_TRY(flush(writer, err));
+    return records->expected_at == records->expected.size
+               ? ATTN_OK
+               : report_other(records, "has more rows than the items give", err);
 }
 
 enum attn_status attn_records_finish(struct attn_records *records, struct attn_error *err)
 {
-    ATTN_TRY(take_step(records, finish_writer, NULL, err));
-    return records->expected_at == records->expected.size
-               ? ATTN_OK
-               : report_other(records, "has more rows than the items give", err);
+    ATTN_TRY(check_open(records, err));
+    return attn_error_at(finish(records, err), ATTN_STAGE_OUTPUT, err);
 }
 
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
@@ -394,22 +285,16 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
     if (!attn_is_given(records, "records", err))
         return ATTN_INVALID;
     records->is_committed = true;
-    for (size_t k = 1; k <= records->n; k++) {
-        const struct attn_record_writer *writer = records->writers[k % records->n];
+    for (size_t p = 0; p < records->writer->n_part; p++) {
+        struct attn_sink *part = records->writer->parts[p];
 
-        for (size_t i = 0; i < writer->n_part; i++)
-            ATTN_TRY(attn_error_at(i + writer->n_inner < writer->n_part
-                                       ? attn_part_commit(writer->parts[i], err)
-                                       : attn_part_remove(writer->parts[i], err),
-                                   ATTN_STAGE_OUTPUT, err));
+        ATTN_TRY(attn_error_at(p == 0 ? attn_part_commit(part, err) : attn_part_remove(part, err),
+                               ATTN_STAGE_OUTPUT, err));
     }
     return ATTN_OK;
 }
 
 bool attn_records_is_abandoned(const struct attn_records *records)
 {
-    for (size_t i = 0; records && i < records->n; i++)
-        if (!is_closed(records->writers[i]))
-            return false;
-    return true;
+    return records && attn_sink_is_closed_pipe(sink_of(records->writer));
 }

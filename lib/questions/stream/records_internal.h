@@ -2,16 +2,14 @@
  * records_internal.h - writes the results of many inputs. Files are written as FILE.part and get
  * their final names when all are complete; an interrupted run can be resumed.
  *
- *     struct attn_records_item items[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
+ *     struct attn_records_item item = {"jsonl", "results.jsonl"};
  *     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
- *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
- *     form.n_layer = 12, form.n_head = 12;
- *     attn_records_open(items, 2, &form, false, &records, &err);
- *     attn_records_write(records, result, &err);        // each record, in order
- *     attn_records_flush(records, false, &err);
- *     attn_records_finish(records, false, &err);        // results.jsonl.part is complete
- *     attn_records_commit(records, &err);               // results.jsonl, after the others
- *     attn_records_free(records);                       // without _commit the parts stay
+ *     attn_records_open(&item, &form, false, &records, &err);
+ *     attn_records_write(records, result, &err);    // each record, in order
+ *     attn_records_flush(records, &err);
+ *     attn_records_finish(records, &err);           // results.jsonl.part is complete
+ *     attn_records_commit(records, &err);           // results.jsonl
+ *     attn_records_free(records);                   // without _commit the parts stay
  *
  * Each format is a source file with a struct of functions. Its own struct begins with a struct
  * attn_record_writer; the common code opens and renames parts, counts records, and writes the text
@@ -61,18 +59,17 @@ struct attn_records_form {
 struct attn_records;
 struct attn_record_rows; /* below */
 
-/* Opens all N outputs, or none. FORM and ITEMS are copied. With IS_RESUMED, existing parts are
- * opened unchanged, and attn_records_begin must be called before the first record. ATTN_IO if
- * another process is writing one of them. */
-enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
+/* Opens the output ITEM, which is copied like FORM. With IS_RESUMED, an existing part is opened
+ * unchanged, and attn_records_begin must be called before the first record. ATTN_IO if another
+ * process is writing it. */
+enum attn_status attn_records_open(const struct attn_records_item *item,
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err);
 
 /* --- Resuming (each_file.h) --- */
 
-/* The first begins after N_RECORD records. The second removes what follows SIZE bytes. */
-enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
-                                    struct attn_error *err);
+/* The first begins a run. The second removes what follows SIZE bytes. */
+enum attn_status attn_records_begin(struct attn_records *records, struct attn_error *err);
 enum attn_status attn_records_cut(struct attn_records *records, uint64_t size,
                                   struct attn_error *err);
 
@@ -99,14 +96,12 @@ enum attn_status attn_records_flush(struct attn_records *records, struct attn_er
 
 /* A file that is being written. */
 struct attn_records_part {
-    const char *target; /* final name; NULL: it becomes part of another file */
-    const char *path;   /* current name */
-    uint64_t size;      /* bytes */
+    const char *path; /* current name */
+    uint64_t size;    /* bytes */
 };
 
-/* Describes part I, in an order that depends only on the items. Returns false if I is too large.
- * Sinks, FIFOs and devices have no parts. The part of the first item comes last, and is renamed
- * last. Borrowed until the next call. */
+/* Describes part I, first that which gets the name of the output. Returns false if I is too large.
+ * Sinks, FIFOs and devices have no parts. Borrowed until the next call. */
 bool attn_records_part(const struct attn_records *records, size_t i,
                        struct attn_records_part *part);
 
@@ -115,8 +110,7 @@ bool attn_records_part(const struct attn_records *records, size_t i,
 enum attn_status attn_records_finish(struct attn_records *records, struct attn_error *err);
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err);
 
-/* Returns true if writing failed because all outputs are pipes without a reader. A single such pipe
- * among other outputs is skipped instead. */
+/* Returns true if writing failed because the output is a pipe without a reader. */
 bool attn_records_is_abandoned(const struct attn_records *records);
 
 /* Frees the records. The first keeps parts without a final name, the second removes them. NULL is
@@ -135,11 +129,12 @@ struct attn_item_sink {
     size_t size;      /* bytes of its struct, which is zeroed before `open` */
     bool is_text;     /* it only appends to `text`, so it can be written to a sink */
 
-    /* Opens the parts for PATH (attn_record_writer_add_part). NULL: PATH is the only part. */
-    enum attn_status (*open)(struct attn_record_writer *writer, const char *path, bool is_resumed,
+    /* Opens the parts for PATH (attn_record_writer_add_part), which cannot be resumed. NULL: PATH
+     * is the only part. */
+    enum attn_status (*open)(struct attn_record_writer *writer, const char *path,
                              struct attn_error *err);
 
-    /* Called when the parts have n_record records; writes the header if they are empty. Or NULL. */
+    /* Called before the first record of a run. Or NULL. */
     enum attn_status (*begin)(struct attn_record_writer *writer, struct attn_error *err);
 
     enum attn_status (*add)(struct attn_record_writer *writer,
@@ -155,17 +150,14 @@ struct attn_item_sink {
 struct attn_record_writer {
     const struct attn_item_sink *kind;
     const struct attn_records_form *form; /* borrowed from the records */
-    struct attn_sink **parts;             /* [n_part] owns the array and the sinks */
-    size_t n_part, capacity;
-    size_t n_inner;          /* number of the last parts that become part of another file */
-    struct attn_sink *sink;  /* sink of a text format; borrowed */
-    size_t n_record;         /* number of records so far, including earlier runs */
-    struct attn_buffer text; /* text of the current record, for text formats */
-    /* Shared by all writers; borrowed: */
-    bool *has_noted_formula;             /* a note about an id or a label like a formula was sent */
-    bool *has_noted_label;               /* a note about a label without a column was sent */
-    struct attn_record_columns *columns; /* columns for labels */
-    struct attn_record_rows *rows;       /* columns of the rows of items */
+    struct attn_sink *parts[2];           /* [n_part] owns; the second becomes part of the first */
+    size_t n_part;
+    struct attn_sink *sink;              /* sink of a text format; borrowed */
+    struct attn_buffer text;             /* text of the current record, for text formats */
+    bool has_noted_formula;              /* a note about an id or a label like a formula was sent */
+    bool has_noted_label;                /* a note about a label without a column was sent */
+    struct attn_record_columns *columns; /* borrowed; columns for labels */
+    struct attn_record_rows *rows;       /* borrowed; columns of the rows of items */
 };
 
 /* The columns of the rows of items, which the first item determines. Set `form`, and zero the
@@ -217,9 +209,6 @@ void attn_record_columns_release(struct attn_record_columns *columns);
 #define ATTN_ITEM_SINK_DECLARE(name) extern const struct attn_item_sink attn_item_sink_##name;
 ATTN_ITEM_SINK_MAP(ATTN_ITEM_SINK_DECLARE)
 #undef ATTN_ITEM_SINK_DECLARE
-
-/* Returns true if the first part is empty. */
-bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
 
 /* Opens PATH as the next part. */
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
