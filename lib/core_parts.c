@@ -20,6 +20,8 @@ const struct attn_bundle_reader *const attn_bundles = NULL;
 const struct attn_adapter_reader *const attn_adapters = NULL;
 attn_unpack_fn *const attn_unpack = NULL;
 attn_directions_fn *const attn_directions = NULL;
+attn_rename_fn *const attn_rename_tensors = NULL;
+const struct attn_sentence_reader *const attn_sentences = NULL;
 const struct attn_vocabulary_reader *const attn_vocabularies = NULL;
 const struct attn_talker *const attn_talker = NULL;
 

@@ -3,6 +3,7 @@
 #include "attention/attention_internal.h"
 #include "edits/edits_internal.h"
 #include "families/families.h"
+#include "foreign/tensor_names.h"
 #include "formats/bundle.h"
 #include "formats/opener.h"
 #include "gradient/gradient.h"
@@ -37,6 +38,10 @@ attn_unpack_fn *const attn_unpack = attn_quantized_unpack;
 
 extern attn_directions_fn attn_directions_of_gguf;
 attn_directions_fn *const attn_directions = attn_directions_of_gguf;
+attn_rename_fn *const attn_rename_tensors = attn_tensor_names_read;
+
+extern const struct attn_sentence_reader attn_sentences_of_modules;
+const struct attn_sentence_reader *const attn_sentences = &attn_sentences_of_modules;
 
 extern const struct attn_vocabulary_reader attn_vocabulary_files;
 

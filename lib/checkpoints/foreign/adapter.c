@@ -11,12 +11,12 @@
 #include "base/text/escape.h"
 #include "base/text/path.h"
 #include "foreign/foreign.h"
+#include "foreign/tensor_names.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
-#include "model/tensor_names.h"
 #include "tokenizer/regex.h"
 
 #include <inttypes.h>

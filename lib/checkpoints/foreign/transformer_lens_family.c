@@ -398,8 +398,16 @@ static const struct attn_weight_rule hooked_rules[] = {
     .form = {.defaults = {ATTN_BLOCK, .norm_eps = 1e-5F, .act_fn = "relu", .has_qkv_bias = true,   \
                           .has_out_bias = true, .output = ATTN_OUTPUT_OWN}}
 
+static bool is_config(const struct attn_json *json)
+{
+    const struct attn_node *root = attn_json_root(json);
+
+    return attn_node_find(root, "d_vocab") && attn_node_find(root, "n_layers");
+}
+
 const struct attn_family attn_family_transformer_lens = {
     .model_type = "transformer_lens",
+    .is_config = is_config,
     .read_config = read_native,
     .rules = native_rules,
     .n_rule = sizeof native_rules / sizeof *native_rules,

@@ -84,7 +84,10 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
 
     if (!reading->with_prompt)
         return ATTN_OK;
-    ATTN_TRY(attn_error_at(attn_sentence_find_prompt(model, reading->with_prompt, &prompt, err),
+    if (!attn_sentences)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`with_prompt` needs a reader, which is not linked");
+    ATTN_TRY(attn_error_at(attn_sentences->find_prompt(model, reading->with_prompt, &prompt, err),
                            ATTN_STAGE_OPTIONS, err));
     if (!attn_input_is_text(input))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

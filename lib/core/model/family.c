@@ -23,28 +23,29 @@ const struct attn_family *attn_family_find(const char *model_type)
     return family;
 }
 
+/* Returns the first of `architectures`, or NULL. */
+static const char *first_architecture(const struct attn_json *json)
+{
+    const struct attn_node *list = attn_node_find(attn_json_root(json), "architectures");
+    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+
+    return item ? attn_node_string(item) : NULL;
+}
+
 enum attn_status attn_family_find_type(const struct attn_json *json, const char **type,
                                        struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *list = attn_node_find(root, "architectures");
-    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
-    const char *first = item ? attn_node_string(item) : NULL;
+    const char *first = first_architecture(json);
     const struct attn_family *family;
 
-    ATTN_TRY(attn_json_get_string(json, root, "model_type", type, err));
-    if (*type)
-        return ATTN_OK;
-    if (attn_node_find(root, "d_vocab") && attn_node_find(root, "n_layers")) {
-        *type = "transformer_lens";
-        return ATTN_OK;
-    }
-    for (size_t i = 0; first && (family = attn_families[i]); i++)
-        if (family->architecture &&
-            strncmp(first, family->architecture, strlen(family->architecture)) == 0) {
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "model_type", type, err));
+    for (size_t i = 0; !*type && (family = attn_families[i]); i++)
+        if (family->is_config && family->is_config(json))
             *type = family->model_type;
-            return ATTN_OK;
-        }
+    for (size_t i = 0; !*type && first && (family = attn_families[i]); i++)
+        if (family->architecture &&
+            strncmp(first, family->architecture, strlen(family->architecture)) == 0)
+            *type = family->model_type;
     return ATTN_OK;
 }
 
@@ -305,41 +306,15 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
     return ATTN_OK;
 }
 
-/* Whether the config of JSON is of SigLIP's classifier of pictures, which has one tower. */
-static bool is_siglip_classifier(const struct attn_json *json)
-{
-    const struct attn_node *list = attn_node_find(attn_json_root(json), "architectures");
-    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
-    const char *name = item ? attn_node_string(item) : NULL;
-
-    return name && strcmp(name, "SiglipForImageClassification") == 0;
-}
-
-/* Lets CONFIG, that of SigLIP's tower, classify the mean of its rows instead of what its head
- * pools. */
-static enum attn_status read_siglip_classifier(const struct attn_json *json,
-                                               struct attn_config *config,
-                                               struct attn_config_layers *layers,
-                                               struct attn_error *err)
-{
-    config->pool_head = NULL;
-    config->d_projected = 0;
-    config->output = ATTN_OUTPUT_OWN;
-    config->has_output_bias = true;
-    config->task = ATTN_TASK_SEQUENCE;
-    config->pooling = config->image.pooling = ATTN_POOLING_MEAN;
-    ATTN_TRY(attn_config_read_labels(json, config, layers, err));
-    ATTN_TRY(attn_config_read_kind(json, config, err));
-    return attn_config_check(json, config, err);
-}
-
 /* Reads the config of TOWER, whose keys are in a separate object; only the width of the projection
  * is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
                                     enum attn_tower asked, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const bool is_classifier = is_siglip_classifier(json);
+    const char *first = first_architecture(json);
+    const bool is_classifier =
+        first && family->classifier && strcmp(first, family->classifier) == 0;
     const enum attn_tower tower =
         asked == ATTN_TOWER_TEXT && !is_classifier ? asked : ATTN_TOWER_IMAGE;
     const struct attn_node *section = NULL;
@@ -357,7 +332,7 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     status = read_tower(json, its, config, layers, err);
     attn_json_enter(json, NULL);
     if (status == ATTN_OK && is_classifier)
-        return read_siglip_classifier(json, config, layers, err);
+        return family->read_classifier(json, config, layers, err);
     if (d_projected > 0)
         config->d_projected = d_projected;
     config->has_two_towers = true;

@@ -222,6 +222,9 @@ struct attn_family {
     const char *model_type; /* as in config.json; constant */
     /* How `architectures` begins in configs without a model_type; or NULL. */
     const char *architecture;
+    /* Whether JSON, without a model_type, is a config of the family, whose own files lack it; or
+     * NULL. */
+    bool (*is_config)(const struct attn_json *json);
     struct attn_config_form form;
     /* Fills CONFIG, which initially has the defaults of FORM, and allocates its LAYERS
      * (attn_config_allocate_layers). NULL: attn_config_read_form is used. */
@@ -237,8 +240,14 @@ struct attn_family {
     const struct attn_gguf_form *gguf;  /* families/gguf_form.h; NULL: it has no such files */
     const char *vocabulary_key; /* key of the config for the vocabulary size: "vocab_size" */
     /* For a family with two towers, the model_type of each (enum attn_tower). Of the other fields,
-     * only the first two are used then. */
+     * only those before `heads` are used then, and the next two. */
     const char *towers[2];
+    /* The first of `architectures` of a classifier, which is the tower of pictures alone; NULL: not
+     * read. */
+    const char *classifier;
+    /* Completes CONFIG, that of the tower, for the classifier. */
+    enum attn_status (*read_classifier)(const struct attn_json *json, struct attn_config *config,
+                                        struct attn_config_layers *layers, struct attn_error *err);
     const struct attn_family *encoder; /* the encoder whose rows a decoder reads; or NULL */
     /* Model_type of the other tower, which the same files may contain; or NULL. */
     const char *other_tower;

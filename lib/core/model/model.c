@@ -14,7 +14,6 @@
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "model/tensor_names.h"
 #include "model/tower_reader.h"
 
 #include <math.h>
@@ -41,8 +40,7 @@ static enum attn_status find_family(const struct attn_source *source,
         type = model->naming->model_type;
         by = "the names of its tensors";
     }
-    if (!attn_node_find(attn_json_root(json), "model_type") &&
-        strcmp(type, "transformer_lens") != 0)
+    if (!attn_node_find(attn_json_root(json), "model_type") && !attn_family_find(type)->is_config)
         attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
                   "'%s' has no 'model_type'; it is read as %s, by %s",
                   attn_quote_string(attn_json_name(json)).text, type, by);
@@ -145,86 +143,8 @@ static enum attn_status read_config(const struct attn_source *source,
     return status;
 }
 
-/* Reads the config of M, and of its tower if it has one, from GGUF files. The caller releases JSON
- * and *parsed, also after a failure. */
-static enum attn_status read_bundle_config(struct attn_model *m, struct attn_buffer *json,
-                                           struct attn_json **parsed, struct attn_error *err)
-{
-    const struct attn_bundle *projector = m->projector;
-    const struct attn_tensor_files *st = projector ? attn_bundles->files(projector) : m->st;
-    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
-    const char *type = NULL;
-
-    ATTN_TRY(attn_bundles->write_config(m->bundle, projector, json, err));
-    text.data = (const unsigned char *)json->data, text.size = json->size;
-    text.path = (char *)(uintptr_t)attn_tensor_files_path(st, 0); /* borrowed */
-    ATTN_TRY(attn_json_parse_named(&text, attn_family_config_keys, parsed, err));
-    ATTN_TRY(attn_family_read_config(*parsed, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
-    ATTN_TRY(attn_bundles->finish_config(m->bundle, &m->config, &m->layers, err));
-    if (!projector)
-        return ATTN_OK;
-    ATTN_TRY(attn_family_find_type(*parsed, &type, err));
-    m->part = attn_family_find_part(type);
-    m->tower->naming = attn_tower_reader->naming(projector);
-    m->tower->st = st;
-    ATTN_TRY(
-        attn_family_read_tower(*parsed, &m->config, &m->tower->config, &m->tower->layers, err));
-    m->tower->config.output = ATTN_OUTPUT_NONE;
-    return ATTN_OK;
-}
-
-/* Finds the tower for the pictures of M, unless it is known that there is none. */
-static enum attn_status find_projector(const struct attn_source *source, enum attn_load load,
-                                       struct attn_model *m, struct attn_error *err)
-{
-    struct attn_projector found = {0};
-    enum attn_status status;
-
-    if (!attn_tower_reader || m->no_tower.status != ATTN_OK)
-        return ATTN_OK;
-    status = attn_tower_reader->find(source, m->bundle, load, &found, err);
-    m->has_found_tower = found.is_found;
-    m->no_tower = found.why;
-    m->projector = found.bundle;
-    if (found.bundle) {
-        m->tower = attn_alloc(1, sizeof *m->tower, status == ATTN_OK ? err : NULL);
-        status = m->tower ? status : ATTN_NO_MEMORY;
-    }
-    if (m->tower)
-        m->tower->bundle = found.file;
-    else
-        attn_bundles->free(found.file);
-    return status;
-}
-
-/* Reads the config of M from the GGUF file FILE, which M takes over. */
-static enum attn_status read_bundle(const struct attn_source *source, struct attn_model *m,
-                                    struct attn_file *file, enum attn_load load,
-                                    struct attn_error *err)
-{
-    struct attn_buffer json = {0};
-    struct attn_json *parsed = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_bundles->take(file, load, &m->bundle, err));
-    m->st = attn_bundles->files(m->bundle);
-    if (attn_tower_reader && attn_tower_reader->is_projector(m->bundle)) {
-        attn_refuse(err, ATTN_STAGE_OPTIONS,
-                    "'%s' reads pictures for a model, and is none, expected the model's own file",
-                    attn_quote_string(attn_tensor_files_path(m->st, 0)).text);
-        return attn_error_hint(err, "give the model's file as the model, and this one as `mmproj`");
-    }
-    ATTN_TRY(find_projector(source, load, m, err));
-    status = read_bundle_config(m, &json, &parsed, err);
-    attn_json_free(parsed);
-    attn_buffer_release(&json);
-    ATTN_TRY(status);
-    m->naming = attn_bundles->naming(&m->config, m->st);
-    return ATTN_OK;
-}
-
-/* Refuses a config or weights given in addition to a GGUF file or to the file of OPENER, which may
- * be NULL, unless it takes a config. */
+/* Refuses a config or weights given in addition to a bundle or to the file of OPENER, which may be
+ * NULL, unless it takes a config. */
 static enum attn_status check_parts(const struct attn_source *source,
                                     const struct attn_opener *opener, struct attn_error *err)
 {
@@ -466,8 +386,8 @@ static enum attn_status read_safetensors(const struct attn_source *source,
     m->naming = attn_family_find(m->config.model_type);
     ATTN_TRY(check_head(m, options, err));
     m->n_outside = attn_tensor_files_count(m->st);
-    ATTN_TRY(
-        attn_tensor_names_read(m->files, m->naming, m->part, m->config.vision.tower, options, err));
+    if (attn_rename_tensors)
+        ATTN_TRY(attn_rename_tensors(m, options, err));
     m->n_outside -= attn_tensor_files_count(m->st);
     if (m->tower && !attn_weights_are_named(m->tower->naming, NULL, m->st)) {
         attn_model_free(m->tower); /* the file has the text part alone */
@@ -511,9 +431,9 @@ static enum attn_status read_opened(struct attn_model *m, const struct attn_mode
                   attn_quote_string(m->st ? text.path : m->name).text, opened->note);
     if (!m->st)
         return read_safetensors(&opened->parts, options, m, err);
-    return opened->is_named_as_bundle
+    return opened->is_named_as_bundle || !attn_rename_tensors
                ? ATTN_OK
-               : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
+               : attn_rename_tensors(m, options, err);
 }
 
 /* Opens the adapter of M, if SOURCE has one, and sets *path to a file of it. */
@@ -540,8 +460,6 @@ static enum attn_status open_files(const struct attn_source *source,
     struct attn_model_options own = *options;
     const struct attn_opener *opener = attn_opener_of(source);
     const char *path = "";
-    struct attn_file file = {0};
-    enum attn_status status;
 
     if (!name)
         name = "built-in";
@@ -556,11 +474,7 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(read_opened(m, options, err));
         source = m->opened.parts.n_blob > 0 ? &m->opened.parts : source;
     } else if (attn_bundle_is_source(source)) {
-        ATTN_TRY(attn_file_open_part(source, attn_bundles->part, options->load, &file, err));
-        status = read_bundle(source, m, &file, options->load, err);
-        if (status == ATTN_IO && source->fetch)
-            attn_error_hint(err, "%s", source->fetch);
-        ATTN_TRY(status);
+        ATTN_TRY(attn_bundles->read(source, options->load, m, err));
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));
     }
@@ -574,7 +488,8 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(open_stack(m, m->tower, NULL, options, err));
     if (m->adapter)
         ATTN_TRY(attn_adapters->check_used(m->adapter, m, name, err));
-    ATTN_TRY(attn_sentence_read(source, m, err));
+    if (attn_sentences)
+        ATTN_TRY(attn_sentences->read(source, m, err));
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
                   "texts of this model usually begin with '%s', which `with_prompt %s` puts in "
@@ -696,7 +611,8 @@ void attn_model_free(struct attn_model *model)
     attn_free(model->work);
     attn_free(model->code);
     attn_weights_release(&model->weights);
-    attn_sentence_release(&model->sentence);
+    if (attn_sentences)
+        attn_sentences->release(&model->sentence);
     attn_tensor_files_free(model->files);
     if (model->adapter)
         attn_adapters->free(model->adapter);

@@ -49,15 +49,21 @@ static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
     return n;
 }
 
-/* Reads modules.json of SOURCE, if the text model has it, into MODEL, whose weights are bound. */
-enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
-                                    struct attn_error *err);
-void attn_sentence_release(struct attn_sentence *sentence);
+/* What reads how a model computes the vector of a text. */
+struct attn_sentence_reader {
+    /* Reads the modules of SOURCE, if the text model has some, into MODEL, whose weights are bound.
+     */
+    enum attn_status (*read)(const struct attn_source *source, struct attn_model *model,
+                             struct attn_error *err);
+    void (*release)(struct attn_sentence *sentence);
+    /* Sets *text to the prompt NAME of MODEL, borrowed. Returns ATTN_INVALID, and lists the model's
+     * prompts, if there is no such prompt. */
+    enum attn_status (*find_prompt)(const struct attn_model *model, const char *name,
+                                    const char **text, struct attn_error *err);
+};
 
-/* Sets *text to the prompt NAME of MODEL, borrowed. Returns ATTN_INVALID, and lists the model's
- * prompts, if there is no such prompt. */
-enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
-                                           const char **text, struct attn_error *err);
+/* NULL: modules are not read, and there are no prompts. In lib/parts.c. */
+extern const struct attn_sentence_reader *const attn_sentences;
 
 /* Parts of a source with an adapter: they are read only if they are overrides. */
 #define ATTN_ADAPTER_CONFIG "adapter_config.json"
@@ -104,6 +110,14 @@ typedef enum attn_status attn_unpack_fn(const struct attn_source *source,
                                         const struct attn_config *config, enum attn_load load,
                                         struct attn_tensor_files **files, struct attn_error *err);
 extern attn_unpack_fn *const attn_unpack; /* NULL: refused by their types. In lib/parts.c */
+
+/* Gives the tensors of MODEL's files the names that its family knows: leaves out what other
+ * programs put in front of them, and the parts of a model that are not read. Notes in OPTIONS what
+ * was in front of the names. Returns ATTN_UNSUPPORTED for files with an adapter inside. */
+typedef enum attn_status attn_rename_fn(struct attn_model *model,
+                                        const struct attn_model_options *options,
+                                        struct attn_error *err);
+extern attn_rename_fn *const attn_rename_tensors; /* NULL: they have these names. In lib/parts.c */
 
 struct attn_speech;
 

@@ -182,9 +182,9 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     }
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
     if (request.reading.with_prompt)
-        ATTN_TRY(attn_error_at(
-            attn_sentence_find_prompt(task->host->model, request.reading.with_prompt, &prompt, err),
-            ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(attn_sentences->find_prompt(
+                                   task->host->model, request.reading.with_prompt, &prompt, err),
+                               ATTN_STAGE_OPTIONS, err));
     request.reading.with_prompt = NULL;
     request.selection.queries = request.selection.tiles = (struct attn_number_list){0};
     request.edits = (struct attn_request_edits){0};

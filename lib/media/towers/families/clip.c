@@ -92,8 +92,25 @@ const struct attn_family attn_family_siglip_text_model = {
                           .has_out_bias = true, .has_mlp_bias = true, .act_fn = "gelu_new",
                           SIZES(32000, 768, 3072, 12, 12, 0, 0, 64, 1e-6F)}}};
 
+/* Lets CONFIG, that of the tower, classify the mean of its rows instead of what its head pools. */
+static enum attn_status read_classifier(const struct attn_json *json, struct attn_config *config,
+                                        struct attn_config_layers *layers, struct attn_error *err)
+{
+    config->pool_head = NULL;
+    config->d_projected = 0;
+    config->output = ATTN_OUTPUT_OWN;
+    config->has_output_bias = true;
+    config->task = ATTN_TASK_SEQUENCE;
+    config->pooling = config->image.pooling = ATTN_POOLING_MEAN;
+    ATTN_TRY(attn_config_read_labels(json, config, layers, err));
+    ATTN_TRY(attn_config_read_kind(json, config, err));
+    return attn_config_check(json, config, err);
+}
+
 const struct attn_family attn_family_siglip = {
     .model_type = "siglip",
     .architecture = "SiglipModel",
     .towers = {"siglip_text_model", "siglip_vision_model"},
+    .classifier = "SiglipForImageClassification",
+    .read_classifier = read_classifier,
     .vocabulary_key = "vocab_size"};

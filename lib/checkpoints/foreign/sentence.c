@@ -280,8 +280,8 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
                : ATTN_OK;
 }
 
-enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
-                                    struct attn_error *err)
+static enum attn_status read_sentence(const struct attn_source *source, struct attn_model *model,
+                                      struct attn_error *err)
 {
     static const char *const names[] = {"modules.json", "sentence_bert_config.json",
                                         "config_sentence_transformers.json"};
@@ -311,7 +311,7 @@ enum attn_status attn_sentence_read(const struct attn_source *source, struct att
     return ATTN_OK;
 }
 
-void attn_sentence_release(struct attn_sentence *sentence)
+static void release(struct attn_sentence *sentence)
 {
     for (size_t i = 0; i < sentence->n_step; i++)
         attn_tensor_files_free(sentence->steps[i].files);
@@ -322,8 +322,8 @@ void attn_sentence_release(struct attn_sentence *sentence)
     attn_free(sentence->prompts);
 }
 
-enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
-                                           const char **text, struct attn_error *err)
+static enum attn_status find_prompt(const struct attn_model *model, const char *name,
+                                    const char **text, struct attn_error *err)
 {
     const struct attn_sentence *sentence = &model->sentence;
     char names[ATTN_ERROR_HINT_SIZE] = "";
@@ -344,3 +344,5 @@ enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const
     return attn_error_set(err, ATTN_INVALID, "'%s' has no prompt '%s', expected one of %s",
                           attn_quote_string(model->name).text, attn_quote_string(name).text, names);
 }
+
+const struct attn_sentence_reader attn_sentences_of_modules = {read_sentence, release, find_prompt};

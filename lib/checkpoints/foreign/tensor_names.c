@@ -1,5 +1,5 @@
 /* tensor_names.c - see tensor_names.h. */
-#include "model/tensor_names.h"
+#include "foreign/tensor_names.h"
 
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -240,11 +240,11 @@ const char *attn_tensor_names_of_part(const char *name)
     return name + most;
 }
 
-enum attn_status
-attn_tensor_names_read(struct attn_tensor_files *files, const struct attn_family *naming,
-                       const struct attn_decoder_part *part, const struct attn_family *tower,
-                       const struct attn_model_options *options, struct attn_error *err)
+enum attn_status attn_tensor_names_read(struct attn_model *model,
+                                        const struct attn_model_options *options,
+                                        struct attn_error *err)
 {
+    struct attn_tensor_files *files = model->files;
     bool found[N_WRAP] = {false}, has_lightning;
     char text[300];
     size_t used = 0;
@@ -252,7 +252,7 @@ attn_tensor_names_read(struct attn_tensor_files *files, const struct attn_family
     ATTN_TRY(refuse_adapter(files, err));
     if (has_wraps(files))
         ATTN_TRY(attn_tensor_files_rename(files, unwrap, found, err));
-    has_lightning = !part && is_of_lightning(files, naming);
+    has_lightning = !model->part && is_of_lightning(files, model->naming);
     if (has_lightning)
         ATTN_TRY(attn_tensor_files_rename(files, strip_lightning, NULL, err));
     for (size_t i = 0; i <= N_WRAP; i++)
@@ -263,5 +263,5 @@ attn_tensor_names_read(struct attn_tensor_files *files, const struct attn_family
         attn_note(options->on_note, options->user, ATTN_NOTE_TENSOR_NAMES,
                   "left out of the names of tensors in '%s': %s",
                   attn_quote_string(attn_tensor_files_path(files, 0)).text, text);
-    return part ? read_part(files, tower, err) : ATTN_OK;
+    return model->part ? read_part(files, model->config.vision.tower, err) : ATTN_OK;
 }
