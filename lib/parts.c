@@ -70,6 +70,7 @@ extern const struct attn_strangers attn_strangers_of_families;
 const struct attn_strangers *const attn_strangers = &attn_strangers_of_families;
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
+const struct attn_projector_reader *const attn_projectors = &attn_picture_projectors;
 
 /* Formats of tensors. */
 #define FORMAT_ROW(name) &attn_##name##_format,

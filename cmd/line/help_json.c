@@ -515,7 +515,7 @@ static void push_models(struct attn_json_writer *json)
     const struct attn_family *family;
 
     attn_json_begin(attn_json_key(json, "models"), '[');
-    for (size_t i = 0; (family = attn_family_at(i)) != NULL; i++) {
+    for (size_t i = 0; (family = attn_families[i]) != NULL; i++) {
         const struct attn_config *config = &family->form.defaults;
 
         attn_json_line(json);

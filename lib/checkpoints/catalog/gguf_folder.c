@@ -5,7 +5,7 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "gguf/gguf.h"
-#include "model/tower_reader.h"
+#include "gguf/projector_reader.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -224,9 +224,8 @@ static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen
 
     *chosen = 0;
     for (size_t i = 0; i < folder->files.n; i++)
-        if (folder->files.n == 1 || !attn_tower_reader ||
-            !attn_path_join(folder->path, folder->files.names[i], path) ||
-            !attn_tower_reader->is_file(path))
+        if (folder->files.n == 1 || !attn_path_join(folder->path, folder->files.names[i], path) ||
+            !attn_projectors->is_file(path))
             n++, *chosen = i;
     return n;
 }

@@ -46,7 +46,7 @@ enum attn_status attn_family_guess(const struct attn_json *json, const struct at
     size_t most = 0, n = 0, n_known, used = 0;
     char names[200] = "";
 
-    for (size_t i = 0; !is_named && (family = attn_family_at(i)) != NULL; i++) {
+    for (size_t i = 0; !is_named && (family = attn_families[i]) != NULL; i++) {
         n_known = count_known(family, st);
         if (n_known < most || n_known == 0 || family == &attn_family_nanogpt)
             continue; /* nanoGPT writes no config */

@@ -15,7 +15,7 @@
 #include "formats/tensor_files_internal.h"
 #include "gguf/gguf_keys.h"
 #include "gguf/gguf_layers.h"
-#include "model/tower_reader.h"
+#include "gguf/projector_reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -560,7 +560,7 @@ static enum attn_status find_architecture(struct attn_gguf_writing *w)
         attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'", w->path);
         return ATTN_FORMAT;
     }
-    for (size_t i = 0; (w->family = attn_family_at(i)); i++) {
+    for (size_t i = 0; (w->family = attn_families[i]); i++) {
         const struct attn_gguf_form *form = attn_gguf_form_of(w->family);
         if (!form->architecture)
             continue;
@@ -639,7 +639,7 @@ enum attn_status attn_gguf_write_config(const struct attn_bundle *gguf,
 
     if (!projector)
         return write_text(gguf, NULL, json, err);
-    ATTN_TRY(attn_tower_reader->write_config(gguf, projector, &type, json, err));
+    ATTN_TRY(attn_projectors->write_config(gguf, projector, &type, json, err));
     attn_buffer_append_format(
         json, ",\n\"tie_word_embeddings\": %s,\n\"text_config\": ",
         attn_tensor_files_find(attn_gguf_files(gguf), "output.weight", NULL) ? "false" : "true");

@@ -7,8 +7,8 @@
 #include "gguf/gguf_config.h"
 #include "gguf/gguf_naming.h"
 #include "gguf/gguf_vocabulary.h"
+#include "gguf/projector_reader.h"
 #include "model/model_internal.h"
-#include "model/tower_reader.h"
 
 /* Reads the config of M, and of its tower if it has one, from GGUF files. The caller releases JSON
  * and *parsed, also after a failure. */
@@ -30,7 +30,7 @@ static enum attn_status read_config(struct attn_model *m, struct attn_buffer *js
         return ATTN_OK;
     ATTN_TRY(attn_family_find_type(*parsed, &type, err));
     m->part = attn_family_find_part(type);
-    m->tower->naming = attn_tower_reader->naming(projector);
+    m->tower->naming = attn_projectors->naming(projector);
     m->tower->st = st;
     ATTN_TRY(
         attn_family_read_tower(*parsed, &m->config, &m->tower->config, &m->tower->layers, err));
@@ -45,9 +45,9 @@ static enum attn_status find_projector(const struct attn_source *source, enum at
     struct attn_projector found = {0};
     enum attn_status status;
 
-    if (!attn_tower_reader || m->no_tower.status != ATTN_OK)
+    if (m->no_tower.status != ATTN_OK)
         return ATTN_OK;
-    status = attn_tower_reader->find(source, m->bundle, load, &found, err);
+    status = attn_projectors->find(source, m->bundle, load, &found, err);
     m->has_found_tower = found.is_found;
     m->no_tower = found.why;
     m->projector = found.bundle;
@@ -76,7 +76,7 @@ static enum attn_status read_model(const struct attn_source *source, enum attn_l
         attn_error_hint(err, "%s", source->fetch);
     ATTN_TRY(status);
     m->st = attn_gguf_files(m->bundle);
-    if (attn_tower_reader && attn_tower_reader->is_projector(m->bundle)) {
+    if (attn_projectors->is_projector(m->bundle)) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' reads pictures for a model, and is none, expected the model's own file",
                     attn_quote_string(attn_tensor_files_path(m->st, 0)).text);

@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-const struct attn_family *attn_family_at(size_t i)
-{
-    return attn_families[i];
-}
-
 const struct attn_family *attn_family_find(const char *model_type)
 {
     const struct attn_family *family;

@@ -293,9 +293,6 @@ const struct attn_family *attn_family_find(const char *model_type);
  * lib/parts.c. */
 extern const struct attn_family *const attn_families[];
 
-/* Returns family number I; NULL after the last. */
-const struct attn_family *attn_family_at(size_t i);
-
 /* What is known about types that no row reads. */
 struct attn_strangers {
     const struct attn_decoder_part

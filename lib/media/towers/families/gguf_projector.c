@@ -635,9 +635,9 @@ static const struct attn_decoder_part *part_at(size_t i)
 }
 
 const struct attn_tower_reader attn_picture_towers = {.part_at = part_at,
-                                                      .read_config = attn_vision_family_read,
-                                                      .is_file = is_file,
-                                                      .is_projector = is_projector,
-                                                      .find = find,
-                                                      .write_config = write_config,
-                                                      .naming = find_naming};
+                                                      .read_config = attn_vision_family_read};
+const struct attn_projector_reader attn_picture_projectors = {.is_file = is_file,
+                                                              .is_projector = is_projector,
+                                                              .find = find,
+                                                              .write_config = write_config,
+                                                              .naming = find_naming};

@@ -7,10 +7,12 @@
 #ifndef ATTN_TOWERS_GGUF_PROJECTOR_H
 #define ATTN_TOWERS_GGUF_PROJECTOR_H
 
+#include "gguf/projector_reader.h"
 #include "model/tower_reader.h"
 
 /* What reads towers of pictures. */
 extern const struct attn_tower_reader attn_picture_towers;
+extern const struct attn_projector_reader attn_picture_projectors;
 
 /* Writes preprocessor_config.json, as the image processor of PROJECTOR's family reads it. */
 enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *projector,
