@@ -271,7 +271,9 @@ static void read_set(struct talk *talk, const struct attn_template *parsed, cons
     machine->err = &why_not;
     value = attn_value_parse(machine, json, strlen(json), "chat_set");
     machine->err = err;
-    if (json == set) {
+    if (machine->status == ATTN_UNSUPPORTED) {
+        attn_error_copy(err, &why_not);
+    } else if (json == set) {
         if (*set != '{' || !attn_machine_is_alive(machine)) {
             machine->status =
                 attn_error_set(err, ATTN_INVALID, "`chat_set` is '%s', expected NAME=JSON",

@@ -347,10 +347,12 @@ void attn_value_dump(struct attn_machine *machine, struct attn_value value,
 /* --- Reading JSON ----------------------------------------------------------------------------- */
 
 static struct attn_value read_scalar(struct attn_machine *machine,
+                                     const struct attn_json_reader *reader,
                                      const struct attn_json_token *token)
 {
     struct attn_buffer text = {0};
     struct attn_value value = attn_value_none();
+    bool is_held = true;
 
     if (token->type == ATTN_JSON_STRING || token->type == ATTN_JSON_KEY) {
         attn_json_unescape(token, &text);
@@ -363,13 +365,17 @@ static struct attn_value read_scalar(struct attn_machine *machine,
         if (memchr(token->text, '.', token->size) || memchr(token->text, 'e', token->size) ||
             memchr(token->text, 'E', token->size)) {
             value.kind = ATTN_IS_FLOAT;
-            if (!attn_parse_double(token->text, token->size, &value.real))
-                return attn_machine_fail(machine, "a number is out of range");
-        } else if (!attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX,
-                                   &value.integer)) {
-            return attn_machine_fail(machine, "an integer has more than 64 bits");
+            is_held = attn_parse_double(token->text, token->size, &value.real);
+        } else {
+            is_held =
+                attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &value.integer);
         }
     }
+    if (!is_held)
+        machine->status =
+            attn_error_set(machine->err, ATTN_UNSUPPORTED,
+                           "'%s' has the number %s at byte %zu, expected one that 64 bits hold",
+                           reader->name, attn_quote(token->text, token->size).text, token->offset);
     return value;
 }
 
@@ -380,7 +386,7 @@ static struct attn_value read_json(struct attn_machine *machine, struct attn_jso
     struct attn_value value, key = {0};
 
     if (!is_dict && token.type != ATTN_JSON_ARRAY_BEGIN)
-        return read_scalar(machine, &token);
+        return read_scalar(machine, reader, &token);
     value = attn_value_list_of(machine, ATTN_IS_LIST);
     if (is_dict) {
         value.kind = ATTN_IS_DICT;
@@ -394,7 +400,7 @@ static struct attn_value read_json(struct attn_machine *machine, struct attn_jso
             token.type == ATTN_JSON_ARRAY_END)
             break;
         if (token.type == ATTN_JSON_KEY) {
-            key = read_scalar(machine, &token);
+            key = read_scalar(machine, reader, &token);
             continue;
         }
         item = read_json(machine, reader, keys, token);

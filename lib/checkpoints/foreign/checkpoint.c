@@ -184,15 +184,17 @@ static enum attn_status list_tensors(const struct llama *llama, struct attn_tens
         at += attn_dtype_n_byte(llama->dtype, n * n_repeat(llama, &llama->rows[i]));
         if (at > llama->file->size)
             return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has %zu bytes, and the model that its first numbers "
+                                  "'%s' has %zu bytes, and the model of %s that its first numbers "
                                   "describe has more",
-                                  attn_quote_string(llama->file->path).text, llama->file->size);
+                                  attn_quote_string(llama->file->path).text, llama->file->size,
+                                  files->format);
     }
     if (at != llama->file->size)
         return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' has %zu bytes, and the model that its first numbers describe "
-                              "has %zu",
-                              attn_quote_string(llama->file->path).text, llama->file->size, at);
+                              "'%s' has %zu bytes, and the model of %s that its first numbers "
+                              "describe has %zu",
+                              attn_quote_string(llama->file->path).text, llama->file->size,
+                              files->format, at);
     ATTN_TRY(ATTN_ALLOC(files->records, most, err));
     files->shards[0].text = text = attn_alloc(most, (size_t)2 * NAME_SIZE, err);
     if (!text)

@@ -83,7 +83,8 @@ static const struct {
     {NULL, "blocks.0.attn.qkv.weight", "has timm's names of a ViT",
      "hf download facebook/dino-vits16, or the model that it is of, fetches a form that is read"},
     {NULL, "blocks.0.attn.W_Q", "has the names of TransformerLens",
-     "give the directory that holds it and the config.json of its model"},
+     "its folder needs model.cfg as config.json: the manual's page on TransformerLens has the "
+     "lines; then -m with the folder"},
 };
 
 /* As attn_foreign_refuse, for FILE. FILES are its tensors; NULL: it was not read. */

@@ -685,7 +685,7 @@ enum attn_status attn_trained_read(const struct attn_pickle *pickle, const struc
     ATTN_TRY(strip_names(&t));
     if (has_arg(&t, "model_args", "n_layers"))
         return read_llama(&t);
-    if (attn_pickle_type(pickle, t.args) == ATTN_PICKLE_DICT)
+    if (t.args != ATTN_PICKLE_NONE)
         return read_nanogpt(&t);
     if (find(&t, "tok_emb.weight") && count_layers(&t, "trf_blocks.", ".norm1.scale") > 0)
         return read_scratch(&t);
