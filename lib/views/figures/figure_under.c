@@ -4,10 +4,10 @@
  * there. The words of the text stand in a line, as far apart as their tiles need; a text that has
  * no room for that is a list of the words that have tiles. Then come heads without a strong key,
  * and the number of those that park. */
-#include "figures/first_head.h"
 #include "figures/text_flow.h"
 #include "figures/under_aim.h"
 #include "figures/under_layout.h"
+#include "measures/first_head.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

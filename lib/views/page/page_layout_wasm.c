@@ -2,9 +2,9 @@
  * return where words, tiles and bows stand, as figures place them. Another draws a strip of numbers
  * that the page has. Input and output are lists of numbers. */
 #include "figures/bow_layout.h"
-#include "figures/first_head.h"
 #include "figures/table_picture.h"
 #include "figures/under_layout.h"
+#include "measures/first_head.h"
 
 #include "base/memory.h"
 #include "base/sink.h"
@@ -109,7 +109,7 @@ EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
     return true;
 }
 
-/* Ranks heads (figures/first_head.h). Input: look and effect of each head. Output: its rank. */
+/* Ranks heads (measures/first_head.h). Input: look and effect of each head. Output: its rank. */
 EXPORTED("attn_page_rank_heads") int attn_page_rank_heads(size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -20,8 +20,8 @@
 #include "base/text/path.h"
 #include "base/version.h"
 #include "figures/figure_internal.h"
-#include "figures/first_head.h"
 #include "formats/quoting.h"
+#include "measures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "towers/maps/head_pictures.h"
 #include "trace/trace_internal.h"
@@ -409,7 +409,8 @@ static double find_rank(const struct attn_page *w, const struct attn_page_head *
     if (head->is_pooled)
         return -1;
     if (is_ranked)
-        rank = attn_first_head_rank_of(w->base.options.picture, mixes[0], &head->at, &look, &key);
+        rank = attn_first_head_rank_of(w->base.options.picture->effects, mixes[0], &head->at, &look,
+                                       &key);
     return (isnan(rank) ? 0 : rank) + (head->is_source ? MOST_RANK : 0);
 }
 

@@ -18,7 +18,7 @@
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
-#include "figures/first_head.h"
+#include "measures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "tensors/writer.h"
@@ -475,7 +475,8 @@ static struct chosen choose_look(const struct screen_writer *w)
         if (m->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, m))
             continue;
         attn_head_mixes_find(mixes, &m->at, &mix);
-        rank = attn_first_head_rank_of(w->base.options.picture, mixes, &m->at, &weight, &key);
+        rank =
+            attn_first_head_rank_of(w->base.options.picture->effects, mixes, &m->at, &weight, &key);
         if (weight > 0 && rank > most) {
             chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
             most = rank;

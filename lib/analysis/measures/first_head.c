@@ -1,7 +1,6 @@
 /* first_head.c - see first_head.h. */
-#include "figures/first_head.h"
+#include "measures/first_head.h"
 
-#include "figures/table_axis.h"
 #include "tables/table_internal.h"
 
 #include <math.h>
@@ -19,18 +18,19 @@ double attn_first_head_effect(const struct attn_table *effects, const struct att
         const struct attn_cell layer =
             attn_table_cell(effects, i, attn_table_find(effects, "layer"));
         const struct attn_cell head = attn_table_cell(effects, i, attn_table_find(effects, "head"));
+        const struct attn_cell kl = attn_table_cell(effects, i, attn_table_find(effects, "kl"));
 
         if (layer.type == ATTN_VALUE_INTEGER && layer.integer == at->layer &&
             head.type == ATTN_VALUE_INTEGER && head.integer == at->head)
-            return (double)attn_table_number(effects, i, attn_table_find(effects, "kl"));
+            return kl.type == ATTN_VALUE_REAL ? (double)(float)kl.real : (double)NAN;
     }
     return (double)NAN;
 }
 
-double attn_first_head_rank_of(const struct attn_picture_options *picture,
+double attn_first_head_rank_of(const struct attn_table *effects,
                                const struct attn_head_mixes *mixes, const struct attn_location *at,
                                double *look, size_t *key)
 {
     *look = attn_head_mixes_look(mixes, at, key);
-    return attn_first_head_rank(*look, attn_first_head_effect(picture->effects, at));
+    return attn_first_head_rank(*look, attn_first_head_effect(effects, at));
 }
