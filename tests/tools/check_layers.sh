@@ -220,6 +220,20 @@ check_tests() {
         report "tests/unit: $n files include internal headers, expected at most $most_internal_tests: see tests/support"
 }
 
+# The core's code names no family, format or program: what is about one is in a row. tests/core_names has what may stay, a
+# line a file: NAMES FILE REASON. Comments may name what they like. No row of a family is in the core.
+check_core() {
+    local names='llama|gguf|whisper|sentencepiece|spiece|marian|nanochat|siglip|transformer_lens|qwen|gemma|mistral|tekken'
+    diff <(awk '{ n = split($1, name, ","); for (i = 1; i <= n; i++) print $2, name[i] }' tests/core_names | LC_ALL=C sort) \
+        <(for file in "$@"; do
+            perl -0pe 's{/\*.*?\*/}{ }gs' "$file" | grep -oiE "$names" | tr '[:upper:]' '[:lower:]' | LC_ALL=C sort -u | sed "s|^|$file |"
+        done | LC_ALL=C sort) |
+        sed -nE 's|^> (.*) (.*)|\1: names '"'\2'"', expected a row outside of the core, or a line of tests/core_names|p
+                 s|^< (.*) (.*)|tests/core_names: \1 does not name '"'\2'"'|p' >>"$found"
+    [ "$(wc -l <tests/core_names)" -le 20 ] || report "tests/core_names: more than 20 lines"
+    ! grep -nE '^const struct attn_family attn_family_[a-z]' "$@" /dev/null | sed 's/:.*/: has the row of a family/' | grep . >>"$found"
+}
+
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_tests
 check_includes "${sources[@]}"
@@ -227,6 +241,8 @@ check_systems "${sources[@]}"
 check_file_names "${sources[@]}"
 check_texts "${sources[@]}"
 check_blocks "${sources[@]}"
+mapfile -t core < <(find lib/core -name '*.[ch]' | LC_ALL=C sort)
+check_core "${core[@]}"
 if [ $# -gt 0 ]; then
     check_uses "$@"
     check_state "$@"

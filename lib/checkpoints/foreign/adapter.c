@@ -648,7 +648,7 @@ static enum attn_status replace(const struct attn_adapter *adapter,
     if (change->whole.rank != spec->rank ||
         memcmp(change->whole.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape) != 0)
         return refuse_shape(adapter, change, spec, err);
-    if (target->is_gguf && spec->rank < 2)
+    if (target->is_bundle && spec->rank < 2)
         return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
                              "replaces a vector, which a GGUF file may hold in another form", err);
     attn_weights_replace(target->weights, target->config, spec, &change->whole);

@@ -73,8 +73,8 @@ extern const struct attn_sentence_reader *const attn_sentences;
 struct attn_adapter_target {
     struct attn_weights *weights;
     struct attn_config *config;
-    bool is_gguf, is_part;  /* is_part: of a model with other parts, which are not read */
-    struct attn_pool *pool; /* or NULL */
+    bool is_bundle, is_part; /* is_part: of a model with other parts, which are not read */
+    struct attn_pool *pool;  /* or NULL */
 };
 
 struct attn_adapter;

@@ -1,5 +1,5 @@
 /* vision_family.h - families of models that read a picture and a text. A family is a row, which has
- * what all rooms need to know of it. The tensors of its tower are a table in model/families. */
+ * what all rooms need to know of it. The tensors of its tower are a table beside it. */
 #ifndef ATTN_TOWERS_VISION_FAMILY_H
 #define ATTN_TOWERS_VISION_FAMILY_H
 
