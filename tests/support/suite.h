@@ -44,7 +44,7 @@ void attn_skip_test(const char *why);
     }                                                                                              \
     __attribute__((constructor)) static void add_suite(void)                                       \
     {                                                                                              \
-        static struct attn_suite suite = {__FILE__, run_suite, NULL};                              \
+        static struct attn_suite suite = {__BASE_FILE__, run_suite, NULL};                         \
         attn_add_suite(&suite);                                                                    \
     }
 

@@ -20,10 +20,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* test_session_core.c has the same tests with the families of the core alone. */
+#ifdef CORE_ALONE
+#define FAMILY_DIRECTORIES
+#define OF_FAMILIES
+#else
+#define FAMILY_DIRECTORIES ATTN_FAMILY_DIRECTORIES
+#define OF_FAMILIES a_text_that_grows_beyond_its_rotary_factors_has_the_bits_of_a_whole_one,
+#endif
+
 static const char *const directories[] = {
     "tests/fixtures/gpt2-long", /* 70 positions: several panels of keys and tiles of rows */
     "tests/fixtures/gpt2-wide", "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
-    "tests/fixtures/attn-mlp",  "models/life-is-short", ATTN_FAMILY_DIRECTORIES};
+    "tests/fixtures/attn-mlp",  "models/life-is-short", FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
 
 /* Some ids for MODEL, as many as it takes and at most N_ID_MAX. */
@@ -351,6 +360,7 @@ START_TEST(selecting_does_not_change_bits_and_tells_exactly_what_was_asked)
         {"models/tiny-gpt2", {"resid_post", "0,2", NULL, NULL}},
         {"models/tiny-gpt2", {"logits,pattern", "0", "1", "12"}},
         {"tests/fixtures/attn-grouped", {"k,v,pattern", "1", "1,5", "2"}},
+#ifndef CORE_ALONE
         {"tests/fixtures/family-llama3-untied-sharded", {"rot_q", NULL, "1.3", NULL}},
         {"tests/fixtures/family-llama3-untied-sharded", {"rot_k", "1", "1", "3,9"}},
         {"tests/fixtures/family-qwen3", {"rot_q,rot_k,q", "0", "2", NULL}},
@@ -366,6 +376,7 @@ START_TEST(selecting_does_not_change_bits_and_tells_exactly_what_was_asked)
         {"tests/fixtures/family-gpt-neox-parallel", {"attn_out", "1", NULL, NULL}},
         {"tests/fixtures/family-gpt-neox-parallel", {"mlp_post", "1", NULL, "2"}},
         {"tests/fixtures/family-phi", {"mlp_out,resid_post", "0", NULL, NULL}},
+#endif
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -935,6 +946,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
+#ifndef CORE_ALONE
 /* The logits after each of the first N tokens, fed one by one from FIRST on, are those of one feed.
  */
 static void assert_steps(const struct attn_model *model, struct attn_session *steps, size_t first,
@@ -983,9 +995,9 @@ START_TEST(a_text_that_grows_beyond_its_rotary_factors_has_the_bits_of_a_whole_o
     attn_model_free(model);
 }
 END_TEST
+#endif
 
-ATTN_SUITE("session", a_text_that_grows_beyond_its_rotary_factors_has_the_bits_of_a_whole_one,
-           threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
+ATTN_SUITE("session", OF_FAMILIES threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
            room_for_fewer_rows_does_not_change_bits, room_for_fewer_rows_is_less_and_holds_no_more,
            jit_does_not_change_bits, instruction_sets_do_not_change_bits,
            jit_for_avx2_does_not_change_bits, remembering_one_layer_does_not_change_bits,
