@@ -234,10 +234,12 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     const struct attn_config *config = &f->model->config;
     const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
     const bool needs_places = n_layer > 0 && config->rope[0].is_centred && !f->positions.numbers;
+    bool depends = config->mixer || config->stream; /* rows may have to be made again */
 
-    f->ids = config->mixer || config->stream || (n_layer > 0 && config->rope[0].long_divisors)
-                 ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids)
-                 : NULL;
+    for (size_t i = 0; i < n_layer; i++)
+        depends =
+            depends || config->rope[i].long_divisors || config->rope[i].type == ATTN_ROPE_DYNAMIC;
+    f->ids = depends ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids) : NULL;
     f->places =
         needs_places ? attn_arena_take(arena, 3, f->dims.n_position * sizeof *f->places) : NULL;
     f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);

@@ -77,6 +77,24 @@ bool attn_rope_is_long(const struct attn_rope *rope, size_t n)
     return rope->long_divisors && (double)n > rope->n_original;
 }
 
+size_t attn_rope_reach(const struct attn_rope *rope, size_t n)
+{
+    if (rope->type == ATTN_ROPE_DYNAMIC && rope->d_rotary > 2)
+        return (double)n > rope->n_original ? n : 0;
+    return attn_rope_is_long(rope, n);
+}
+
+/* Returns theta for a text of N positions: dynamic NTK stretches that of a longer one. */
+static float find_theta(const struct attn_rope *rope, size_t n)
+{
+    const float r = (float)rope->d_rotary, factor = (float)rope->factor;
+    const float stretch = factor * (float)n / (float)rope->n_original - (float)(rope->factor - 1);
+
+    if (rope->type != ATTN_ROPE_DYNAMIC || attn_rope_reach(rope, n) == 0)
+        return (float)rope->theta;
+    return (float)rope->theta * (float)attn_pow((double)stretch, (double)r / ((double)r - 2));
+}
+
 float attn_rope_factor(const struct attn_rope *rope, size_t n)
 {
     if (rope->type != ATTN_ROPE_YARN && rope->type != ATTN_ROPE_LONGROPE)
@@ -89,13 +107,14 @@ float attn_rope_factor(const struct attn_rope *rope, size_t n)
 void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *frequencies)
 {
     const float *divisors = attn_rope_is_long(rope, n) ? rope->long_divisors : rope->divisors;
+    const double theta = (double)find_theta(rope, n);
 
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
         const size_t n_rotary = rope->d_rotary / (rope->is_axial ? 2 : 1),
                      n_row = rope->sections[1];
         const size_t at = !rope->is_alternating ? i : i < n_row ? 2 * i : 2 * (i - n_row) + 1;
         const float t = (float)(2 * at % n_rotary) / (float)n_rotary;
-        const float p = (float)power((double)(float)rope->theta, (double)t);
+        const float p = (float)power(theta, (double)t);
 
         frequencies[i] = 1.0F / p;
         if (rope->type == ATTN_ROPE_LINEAR || rope->type == ATTN_ROPE_PROPORTIONAL)
@@ -250,5 +269,7 @@ void attn_rotary_fill(const struct attn_rotary *rotary, const struct attn_kernel
 {
     struct filling filling = {rotary, kernels, row0, n_row, n};
 
+    if (rotary->rope->type == ATTN_ROPE_DYNAMIC)
+        attn_rope_find_frequencies(rotary->rope, n, rotary->frequencies);
     attn_pool_run(pool, (n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, fill_rows, &filling);
 }

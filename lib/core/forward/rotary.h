@@ -19,7 +19,7 @@
 struct attn_rotary {
     const struct attn_rope *rope; /* borrowed from the config */
     float *frequencies; /* [R/2] radians per position; for longrope [2, R/2], for short and for long
-                           texts */
+                           texts; for dynamic those of the text that was filled last */
     float *cosines, *sines; /* [n_row, R/2] for the positions of the current feed */
     float *query_factors;   /* [n_row] for these positions; or NULL */
     struct attn_position_numbers positions;
@@ -31,6 +31,9 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
 
 /* Whether a text of N positions is so long that ROPE has other factors for it. */
 bool attn_rope_is_long(const struct attn_rope *rope, size_t n);
+
+/* Returns a number for a text of N positions. Texts of one number turn a position alike. */
+size_t attn_rope_reach(const struct attn_rope *rope, size_t n);
 
 /* Returns the factor of cosines and sines of a text of N positions. */
 float attn_rope_factor(const struct attn_rope *rope, size_t n);

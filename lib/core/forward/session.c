@@ -666,11 +666,13 @@ static enum attn_status feed_again(struct attn_session *session, size_t n_text,
 {
     const struct attn_forward *f = &session->forward;
     const size_t n_fed = session->n_position;
-    /* All layers share it. */
-    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL;
+    const struct attn_rope *rope = NULL; /* one that turns the text otherwise */
 
-    if (n_fed == 0 || !rope ||
-        attn_rope_is_long(rope, n_text) == attn_rope_is_long(rope, f->n_turned))
+    for (size_t i = 0; i < f->n_rotary && n_fed > 0; i++)
+        if (attn_rope_reach(f->rotaries[i].rope, n_text) !=
+            attn_rope_reach(f->rotaries[i].rope, f->n_turned))
+            rope = f->rotaries[i].rope;
+    if (!rope)
         return ATTN_OK;
     if (f->n_known < n_fed)
         return attn_error_set(err, ATTN_INVALID,

@@ -310,6 +310,7 @@ static enum attn_status read_dynamic(const struct rope_source *source, struct at
 
     if (source->keys->has_alpha)
         ATTN_TRY(get_number(source, "alpha", &alpha, err));
+    rope->n_original = (double)source->config->n_ctx;
     if (alpha == 0 || width <= 2)
         return get_positive(source, "factor", &rope->factor, err);
     *rope = (struct attn_rope){.d_rotary = rope->d_rotary,
@@ -484,6 +485,8 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
         if (!attn_sites_meet(layers->lacking[layer], turned()))
             layers->rope[layer] = ropes[is_nested && is_window];
         layers->rope[layer].turns_neighbours = form->turns_neighbours;
+        if (layers->rope[layer].type == ATTN_ROPE_DYNAMIC && layers->rope[layer].d_rotary > 2)
+            config->n_ctx = SIZE_MAX; /* it is for longer texts */
     }
     return ATTN_OK;
 }

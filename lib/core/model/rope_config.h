@@ -12,7 +12,7 @@
     X(LINEAR, 1, "linear")                                                                         \
     X(LLAMA3, 2, "llama3")                                                                         \
     X(YARN, 3, "yarn")                 /* Peng et al. 2309.00071 */                                \
-    X(DYNAMIC, 4, "dynamic")           /* equal to "default" up to n_ctx positions */              \
+    X(DYNAMIC, 4, "dynamic")           /* theta grows with texts of more than n_original */        \
     X(LONGROPE, 5, "longrope")         /* Ding et al. 2402.13753 */                                \
     X(PROPORTIONAL, 6, "proportional") /* the pairs from n_pair on stand still */
 
@@ -30,10 +30,11 @@ struct attn_rope {
     size_t d_rotary; /* R: number of components of a head that are rotated, the first ones; even. 0:
                         the layer has no rotary positions */
     double theta;    /* above 0 */
-    double factor;   /* for linear, llama3, yarn and proportional; above 0 */
+    double factor;   /* for linear, llama3, yarn, dynamic and proportional; above 0 */
     double low_freq_factor;  /* for llama3 */
     double high_freq_factor; /* for llama3; above low_freq_factor */
-    double n_original;       /* for llama3, yarn and longrope: original_max_position_embeddings */
+    double n_original;       /* for llama3, yarn and longrope: original_max_position_embeddings; for
+                                dynamic: max_position_embeddings */
     double beta_fast, beta_slow; /* for yarn */
     bool is_truncated;           /* for yarn: its bounds are rounded to whole components */
     size_t n_pair;               /* for proportional */
