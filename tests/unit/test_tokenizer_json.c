@@ -412,11 +412,10 @@ static const struct {
     {{.model = "\"dropout\": 0.1,"},
      ATTN_UNSUPPORTED,
      "'dropout' of 'model' in 'tokenizer.json' is 0.1, which is not supported, expected null or 0"},
-    {{.model = "\"continuing_subword_prefix\": \"##\","},
+    {{.model = "\"continuing_subword_prefix\": \"12345678901234567\","},
      ATTN_UNSUPPORTED,
-     "'continuing_subword_prefix' of 'model' in 'tokenizer.json' is \"##\", which is not "
-     "supported, "
-     "expected null or \"\""},
+     "'continuing_subword_prefix' of 'model' in 'tokenizer.json' has 17 bytes, at most 16 are "
+     "supported"},
     {{.model = "\"end_of_word_suffix\": \"12345678901234567\","},
      ATTN_UNSUPPORTED,
      "'end_of_word_suffix' of 'model' in 'tokenizer.json' has 17 bytes, at most 16 are supported"},

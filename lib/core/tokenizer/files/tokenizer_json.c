@@ -343,8 +343,9 @@ static const struct key_reader model_rows[] = {
      "\"BPE\", \"WordPiece\", \"Unigram\" or \"WordLevel\"", 0},
     {"dropout", read_dropout, ATTN_JSON_NUMBER, true, "null or 0", 0},
     {"unk_token", read_text, ATTN_JSON_STRING, true, "a token or null", VALUE(unk)},
-    {"continuing_subword_prefix", read_text, ATTN_JSON_STRING, true, "null or \"\"", VALUE(prefix)},
-    {"end_of_word_suffix", read_text, ATTN_JSON_STRING, true, "null or \"\"", VALUE(suffix)},
+    {"continuing_subword_prefix", read_text, ATTN_JSON_STRING, true, "a text or null",
+     VALUE(prefix)},
+    {"end_of_word_suffix", read_text, ATTN_JSON_STRING, true, "a text or null", VALUE(suffix)},
     {"max_input_chars_per_word", read_count, ATTN_JSON_NUMBER, false, "a number from 0",
      VALUE(max_character)},
     {"unk_id", read_count, ATTN_JSON_NUMBER, true, "an id or null", VALUE(unk_id)},
@@ -380,18 +381,18 @@ static enum attn_status set_bpe(struct json_reader *reading, struct attn_error *
     struct model_values *values = &reading->model;
     struct attn_bpe_model *model = &reading->tokenizer->bpe;
 
-    if (values->prefix.size > 0)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'continuing_subword_prefix' of 'model' in '%s' is \"%s\", which is "
-                              "not supported, expected null or \"\"",
-                              file_name, attn_quote(values->prefix.text, values->prefix.size).text);
-    if (values->suffix.size > ATTN_BPE_SUFFIX_MAX)
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED,
-            "'end_of_word_suffix' of 'model' in '%s' has %zu bytes, at most %d are supported",
-            file_name, values->suffix.size, ATTN_BPE_SUFFIX_MAX);
+    for (int i = 0; i < 2; i++) {
+        const struct model_text *text = i == 0 ? &values->prefix : &values->suffix;
+
+        if (text->size > ATTN_BPE_SUFFIX_MAX)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' of 'model' in '%s' has %zu bytes, at most %d are supported",
+                                  i == 0 ? "continuing_subword_prefix" : "end_of_word_suffix",
+                                  file_name, text->size, ATTN_BPE_SUFFIX_MAX);
+    }
     move_text(&values->unk, &model->unk, &model->n_unk);
     move_text(&values->suffix, &model->suffix, &model->n_suffix);
+    move_text(&values->prefix, &model->prefix, &model->n_prefix);
     return ATTN_OK;
 }
 
@@ -560,8 +561,10 @@ static enum attn_status split_line(struct merge_reader *reader, const struct att
                               "merge %zu in '%s', '%s', is not two tokens with one space between "
                               "them",
                               reader->index, file_name, attn_quote(line, size).text);
-    reader->found = (struct attn_merge_keys){line, space + 1, (size_t)(space - line),
-                                             (size_t)(line + size - space - 1)};
+    reader->found = (struct attn_merge_keys){.left = line,
+                                             .right = space + 1,
+                                             .n_left = (size_t)(space - line),
+                                             .n_right = (size_t)(line + size - space - 1)};
     return ATTN_OK;
 }
 
@@ -600,6 +603,7 @@ static enum attn_status read_merge(struct merge_reader *reader, const struct att
                               reader->index, file_name);
     if (is_header)
         return ATTN_OK;
+    reader->found.n_skip = model->n_prefix;
     ATTN_TRY(attn_merges_find(model->vocabulary, keys, &reader->joined, merge, err));
     if (merge->left < 0 || merge->right < 0 || merge->merged < 0)
         return attn_error_set(

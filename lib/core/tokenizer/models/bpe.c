@@ -33,7 +33,7 @@ enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
 {
     merge->left = attn_vocabulary_find(vocabulary, keys->left, keys->n_left);
     merge->right = attn_vocabulary_find(vocabulary, keys->right, keys->n_right);
-    if (attn_vocabulary_has(vocabulary, ++merge->merged)) {
+    if (attn_vocabulary_has(vocabulary, ++merge->merged) && keys->n_skip == 0) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, merge->merged, &size);
 
@@ -43,7 +43,8 @@ enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
     }
     attn_buffer_reset(joined);
     attn_buffer_append(joined, keys->left, keys->n_left);
-    attn_buffer_append(joined, keys->right, keys->n_right);
+    if (keys->n_right > keys->n_skip)
+        attn_buffer_append(joined, keys->right + keys->n_skip, keys->n_right - keys->n_skip);
     ATTN_TRY(attn_buffer_check(joined, err));
     merge->merged = attn_vocabulary_find(vocabulary, joined->data, joined->size);
     return ATTN_OK;
@@ -385,7 +386,7 @@ int32_t attn_bpe_model_symbol(const struct attn_bpe_model *model, const char *ke
 void attn_bpe_model_finish(struct attn_bpe_model *model)
 {
     attn_alphabet_init(&model->alphabet);
-    model->has_places = !model->is_by_byte || model->n_suffix > 0;
+    model->has_places = !model->is_by_byte || model->n_suffix > 0 || model->n_prefix > 0;
     for (unsigned byte = 0; byte < 256; byte++) {
         char key[8];
         size_t size =
@@ -407,6 +408,7 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
     attn_free(model->widths);
     attn_free(model->unk);
     attn_free(model->suffix);
+    attn_free(model->prefix);
     attn_free(model->characters);
     *model = (struct attn_bpe_model){0};
 }
@@ -494,36 +496,32 @@ static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_sli
     return ATTN_OK;
 }
 
-/* Writes the key of the last part of a piece, which has the suffix, to KEY. Returns its size. */
-static size_t write_last(const struct attn_bpe_model *model, const char *part, size_t size,
-                         char *key)
-{
-    if (model->is_by_byte)
-        size = attn_utf8_encode(model->alphabet.code_point[(unsigned char)*part], key);
-    else
-        memcpy(key, part, size);
-    memcpy(key + size, model->suffix, model->n_suffix);
-    return size + model->n_suffix;
-}
-
-/* Adds the last part of the piece SLICE, which begins at BEGIN. Its key has the suffix. */
-static enum attn_status add_last(struct bpe_scratch *scratch, struct attn_slice slice, size_t begin,
-                                 struct attn_error *err)
+/* Adds the part BEGIN to END of the piece SLICE, whose key has the prefix unless it is the first
+ * part, and the suffix if it is the last. */
+static enum attn_status add_marked(struct bpe_scratch *scratch, struct attn_slice slice,
+                                   size_t begin, size_t end, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
-    const size_t end = attn_slice_size(slice);
-    char key[4 + ATTN_BPE_SUFFIX_MAX];
+    const char *text = attn_slice_text(slice) + begin;
+    char key[4 + 2 * ATTN_BPE_SUFFIX_MAX];
     struct unknown part = {.key = key, .begin = begin, .end = end};
     int32_t id;
 
-    part.size = write_last(model, attn_slice_text(slice) + begin, end - begin, key);
+    if (begin > 0 && model->n_prefix > 0)
+        memcpy(key, model->prefix, part.size = model->n_prefix);
+    if (model->is_by_byte)
+        part.size +=
+            attn_utf8_encode(model->alphabet.code_point[(unsigned char)*text], key + part.size);
+    else
+        memcpy(key + part.size, text, end - begin), part.size += end - begin;
+    if (end == attn_slice_size(slice) && model->n_suffix > 0)
+        memcpy(key + part.size, model->suffix, model->n_suffix), part.size += model->n_suffix;
     id = find_token(model, key, part.size);
     scratch->is_plain = false;
     if (id < 0)
-        ATTN_TRY(add_unknown(scratch, slice, &part, err));
+        return add_unknown(scratch, slice, &part, err);
     add_unk(scratch);
-    if (id >= 0)
-        add(scratch, id, begin, end);
+    add(scratch, id, begin, end);
     return ATTN_OK;
 }
 
@@ -544,8 +542,10 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
 
         length = model->is_by_byte ? 1 : attn_utf8_decode(piece + i, n - i, &code_point);
         length = length > 0 ? length : 1;
-        if (i + length == n && model->n_suffix > 0)
-            return add_last(scratch, slice, i, err);
+        if ((i > 0 && model->n_prefix > 0) || (i + length == n && model->n_suffix > 0)) {
+            ATTN_TRY(add_marked(scratch, slice, i, i + length, err));
+            continue;
+        }
         id = length == 1 ? model->byte_ids[byte] : find_token(model, piece + i, length);
         if (id >= 0) {
             add_unk(scratch);
@@ -610,10 +610,11 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
                                     struct attn_slice slice, struct attn_error *err)
 {
     const size_t size = attn_slice_size(slice), begin = slice.begin;
-    /* A byte without a token may become two byte tokens, those of its character; and the last part
-     * may be followed by the suffix. */
+    /* A byte without a token may become two byte tokens, those of its character, after those of the
+     * prefix; and the last part may be followed by the suffix. */
     const size_t n_part =
-        (scratch->model->has_byte_fallback ? 2 * size : size) + scratch->model->n_suffix;
+        (scratch->model->has_byte_fallback ? (2 + scratch->model->n_prefix) * size : size) +
+        scratch->model->n_suffix;
     const struct attn_bpe_symbol *symbols;
     const struct part_range *ranges;
     const size_t first = walk->encoding->n;

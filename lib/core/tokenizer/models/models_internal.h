@@ -51,6 +51,7 @@ struct attn_merge {
 struct attn_merge_keys {
     const char *left, *right;
     size_t n_left, n_right; /* bytes */
+    size_t n_skip;          /* first bytes of the right one that the merged token does not have */
 };
 
 /* Allocates memory for N merges, at most INT32_MAX. NAME is the file's, for messages. Call it once.
@@ -136,7 +137,7 @@ enum { ATTN_BPE_SUFFIX_MAX = 16 }; /* bytes; CLIP's "</w>" has 4 */
  * the first of these that applies: the tokens <0xHH> of its bytes if `has_byte_fallback` and all of
  * them exist; the token `unk`; an error if `needs_all`; else it is dropped.
  *
- * Initialize with = {0}, and set the fields down to `n_unk`. Set merges and widths and call
+ * Initialize with = {0}, and set the fields down to `n_prefix`. Set merges and widths and call
  * attn_bpe_model_finish before encoding. End with attn_bpe_model_release.
  */
 struct attn_bpe_model {
@@ -157,6 +158,8 @@ struct attn_bpe_model {
     size_t n_unk;
     char *suffix;    /* owns; [n_suffix] is appended to the last part of a piece; NULL: no suffix */
     size_t n_suffix; /* at most ATTN_BPE_SUFFIX_MAX */
+    char *prefix;    /* owns; [n_prefix] before each part but the first; NULL: no prefix */
+    size_t n_prefix; /* at most ATTN_BPE_SUFFIX_MAX */
     /* Tokens of single bytes, or of the characters below 128; -1: no token. */
     int32_t byte_ids[256];
     int32_t fallback_ids[256]; /* tokens <0xHH>; -1: no token */
@@ -167,7 +170,7 @@ struct attn_bpe_model {
     struct attn_alphabet alphabet;
 };
 
-/* Sets the fields below `n_unk`. The vocabulary must be complete. */
+/* Sets the fields below `n_prefix`. The vocabulary must be complete. */
 void attn_bpe_model_finish(struct attn_bpe_model *model);
 /* Returns the token KEY of the model; for a character of `characters`, its index plus the number of
  * tokens; -1 if it is neither. */
