@@ -59,6 +59,10 @@ static enum attn_status read_files(const struct attn_source *source,
     enum attn_status status = is_absent && other ? other->refuse(source, err) : ATTN_OK;
     const char *type = NULL;
 
+    if (is_absent && !attn_bundles)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has no config.json; readers of other files are not linked",
+                              attn_quote_string(model->name).text);
     if (status == ATTN_OK)
         status = attn_json_read_part(source, name, attn_family_config_keys, &json[0], err);
     if (is_absent && source->fetch)

@@ -156,10 +156,9 @@ static enum attn_status check_files(const struct attn_source *source,
     }
     if (has_any && (row || attn_source_has_part(source, "vocab.json")))
         return ATTN_OK;
-    attn_error_set(err, ATTN_IO,
-                   "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
-                   "tokenizer.model",
-                   where.text);
+    attn_error_set(err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json%s", where.text,
+                   attn_vocabularies ? ", vocab.json, vocab.txt or tokenizer.model"
+                                     : " or vocab.json; readers of other files are not linked");
     if (opener && opener->vocabulary_hint)
         attn_error_hint(err, "%s", opener->vocabulary_hint);
     if (has_any)
