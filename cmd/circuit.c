@@ -25,15 +25,6 @@ const struct command command_circuit = {
              "label-ids|label-image|source|source-file|source-ids",
 };
 
-/* Whether an output is a page. */
-static bool has_page(const struct question_args *args)
-{
-    for (struct output_walk walk = {.args = &args->tables.output}; output_next(&walk);)
-        if (strcmp(walk.output.format->name, "html") == 0)
-            return true;
-    return false;
-}
-
 /* Prints below the edges of a circuit what it keeps of the answer, and its paths. */
 static void print_facts(const struct question *question)
 {
@@ -74,8 +65,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->reuse = how->method != ATTN_CIRCUIT_EAP;
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin_pair(question, &how->corrupted, EXAMPLE, err));
-    if (how->n_edge > 0 && how->n_verified == 0 && !question->study && has_page(args))
-        how->n_verified = how->n_edge; /* a press on an edge shows its effect */
     ATTN_TRY(attn_circuit(question->host, &question->request, how, &question->table, err));
     drawn.n_most = DEFAULT_MOST;
     if (args->tables.order.n_most == 0 && !is_whole && !option_find_given(question->call, "limit"))

@@ -1385,7 +1385,7 @@ START_TEST(a_pair_has_its_circuit)
 {
     static const char command[] = "attn-cli circuit -m fable --clean 'The keys to the cabinet' "
                                   "--corrupted 'The key to the cabinet' --target ids:1048 --foil "
-                                  "ids:1041 --size 20 --verify 20";
+                                  "ids:1041 --size 20";
 
     enter();
     open_stage("h=1.1&stage=1&life=pair,The%20key%20to%20the%20cabinet");
@@ -1395,7 +1395,7 @@ START_TEST(a_pair_has_its_circuit)
     assert_text("document.querySelector('#dialog code').textContent", command);
     assert_text("attnLive.ask(['circuit', '-m', 'fable', '--clean', 'The keys to the cabinet', "
                 "'--corrupted', 'The key to the cabinet', '--target=ids:1048', '--foil=ids:1041', "
-                "'--size=20', '--verify=20', '--json=-']).then(r => JSON.parse(r.out).rows.map(r "
+                "'--size=20', '--json=-']).then(r => JSON.parse(r.out).rows.map(r "
                 "=> r.from + r.to).join() === [...document.querySelectorAll('#live-circuit tbody "
                 "tr')].map(tr => tr.cells[0].textContent + tr.cells[1].textContent).join())",
                 "true");

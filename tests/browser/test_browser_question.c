@@ -387,7 +387,7 @@ static size_t point_at_row(size_t i)
     return row;
 }
 
-START_TEST(an_edge_of_a_circuit_says_its_score_and_its_effect)
+START_TEST(an_edge_of_a_circuit_says_its_score)
 {
     const cJSON *rows;
     cJSON *json;
@@ -396,14 +396,16 @@ START_TEST(an_edge_of_a_circuit_says_its_score_and_its_effect)
 
     enter();
     RUN("circuit", "--clean", "The keys near the door", "--corrupted", "The key near the door",
-        "--target", " are", "--foil", " is", "--size", "10", "--verify", "10");
+        "--target", " are", "--foil", " is", "--size", "10");
     json = read_json("j.json");
     rows = cJSON_GetObjectItem(json, "rows");
     attn_browser_load(browser, "p.html", "");
     at = point_at_row(0);
     snprintf(expected, sizeof expected, "%.6f",
-             number_of(cJSON_GetArrayItem(rows, (int)at), "effect"));
-    assert_text("[...document.querySelectorAll('.x-tip td')].at(-1).textContent", expected);
+             number_of(cJSON_GetArrayItem(rows, (int)at), "score"));
+    assert_text("[...document.querySelectorAll('.x-tip tr')].find(row => "
+                "row.textContent.startsWith('score')).querySelector('td:last-child').textContent",
+                expected);
     cJSON_Delete(json);
     leave();
 }
@@ -910,7 +912,7 @@ ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, a_pair_of_heads_opens_the_first,
            a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
-           drawn_again_it_leaves_no_listener, an_edge_of_a_circuit_says_its_score_and_its_effect,
+           drawn_again_it_leaves_no_listener, an_edge_of_a_circuit_says_its_score,
            a_head_of_a_circuit_lights_its_edges_and_shows_its_row,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,

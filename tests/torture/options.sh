@@ -82,8 +82,6 @@ value_of() { # COMMAND NAME ARGUMENT
     lens.fdr) value=value ;;
     patch.path) value=2.5:logits ;;
     circuit.random) value=3 ;;
-    circuit.verify) value=2 ;;
-    circuit.graph) value=graph.json ;;
     circuit.evaluate) value=$in/edges.csv ;;
     circuit.fdr) value=score ;;
     patch.fdr) value=effect ;;

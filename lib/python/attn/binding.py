@@ -2355,9 +2355,7 @@ attn_circuit_args._fields_ = [
     ("seed", c_uint64),
     ("kept_bytes", c_size_t),
     ("n_edge", c_size_t),
-    ("graph", c_char_p),
     ("evaluate", c_char_p),
-    ("n_verified", c_size_t),
 ]
 attn_collect_args._fields_ = [
     ("size", c_size_t),

@@ -197,8 +197,8 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
             direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy", size: int = 0,
-            verify: int = 0, graph=None, evaluate=None, random: int | None = None, sort: str | None = None,
-            limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+            evaluate=None, random: int | None = None, sort: str | None = None, limit: int = 0,
+            where: dict | None = None, columns=None, **options) -> Table:
     """Which edges between the parts carry the difference of two texts.
 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
@@ -233,11 +233,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 the largest scores (greedy, top)
     size        return the edges of the circuit with N edges, without those on no way from the input to the logits;
                 default: all edges
-    verify      also patch the K edges with the largest scores, each alone, as `attn-cli patch` with `path` does, and
-                print their effects; default: 0
-    graph       write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard read them; those of
-                `size` are in the graph, by default all
-    evaluate    run the circuit with the edges of FILE: a graph as JSON, or a table as CSV that `attn-cli circuit` wrote
+    evaluate    run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` wrote
     random      for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
                 mean and the standard deviation of their faithfulness; default: 10; 0: no random circuits
     sort        sort by this column, the largest first, as Table.sort does

@@ -19,7 +19,7 @@
 
 enum { DEFAULT_POINTS = 5 };
 
-enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_EFFECTS = 16, SHOW_PLACES = 32 };
+enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_PLACES = 16 };
 
 static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_FROM] =
@@ -43,15 +43,7 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_WEIGHT] = ATTN_COLUMN_REAL("weight", 6, NULL, SHARE, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_VALUE] =
-        ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE | SHOW_EFFECTS),
-    [ATTN_CIRCUIT_EFFECT] = {.name = "effect",
-                             .type = ATTN_VALUE_REAL,
-                             .notation = ATTN_NOTATION_FIXED,
-                             .digits = 6,
-                             .quantity = "share of the difference of both answers",
-                             .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
-                             .shown = SHOW_EFFECTS},
+    [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_FAITHFULNESS] = {.name = "faithfulness",
                                    .type = ATTN_VALUE_REAL,
                                    .notation = ATTN_NOTATION_FIXED,
@@ -99,15 +91,9 @@ static const struct attn_param param_rows[] = {
                "return the edges of the circuit with N edges, without those on no way from the "
                "input to the logits; default: all edges",
                .least = 1),
-    ATTN_PARAM(COUNT, "verify", "K", struct attn_circuit_args, n_verified,
-               "also patch the K edges with the largest scores, each alone, as `attn-cli patch` "
-               "with `path` does, and print their effects; default: 0"),
-    ATTN_PARAM(TEXT, "graph", "FILE.json", struct attn_circuit_args, graph,
-               "write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard "
-               "read them; those of `size` are in the graph, by default all"),
     ATTN_PARAM(TEXT, "evaluate", "FILE", struct attn_circuit_args, evaluate,
-               "run the circuit with the edges of FILE: a graph as JSON, or a table as CSV that "
-               "`attn-cli circuit` wrote"),
+               "run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` "
+               "wrote"),
     ATTN_PARAM(
         SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
         "for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, "
@@ -156,12 +142,8 @@ static const struct attn_param_rule rules[] = {
     {.given = "select", .needs = "curve|size", .hint = "`curve auto`"},
     {.given = "random", .needs = "curve|evaluate", .hint = "`curve auto`"},
     {.given = "curve|evaluate",
-     .excludes = "size|graph|verify",
+     .excludes = "size",
      .message = "@ prints what circuits keep, # the edges of one"},
-    {.given = "verify",
-     .unless = "verify:0",
-     .excludes = "items",
-     .message = "@ patches edges of one pair, not of `items`"},
     {.given = "evaluate",
      .excludes = "curve|select|method|direction",
      .message = "@ runs the circuit of a file, and # chooses one by scores"},
@@ -228,11 +210,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`bootstrap` needs `curve` or `evaluate`: scores of edges have no "
                               "intervals");
-    if (circuit->args->study && circuit->args->study->group_by &&
-        (circuit->args->n_edge > 0 || circuit->args->graph))
+    if (circuit->args->study && circuit->args->study->group_by && circuit->args->n_edge > 0)
         return attn_error_set(err, ATTN_INVALID,
-                              "`group_by` has the scores of several groups, and %s is one circuit",
-                              circuit->args->n_edge > 0 ? "`size`" : "`graph`");
+                              "`group_by` has the scores of several groups, and `size` is one "
+                              "circuit");
     /* with a plan nothing is scored, and the replies are read as in noise */
     circuit->pair = (struct attn_patch_args){.size = sizeof circuit->pair,
                                              .corrupted = circuit->args->corrupted,
@@ -471,9 +452,7 @@ static uint64_t shows(const void *state)
 {
     const struct attn_circuit_state *circuit = state;
 
-    return !has_runs(circuit->args)
-               ? SHOW_SCORES | (circuit->args->n_verified > 0 ? SHOW_EFFECTS : 0) |
-                     (has_places(circuit->args) ? SHOW_PLACES : 0)
+    return !has_runs(circuit->args) ? SHOW_SCORES | (has_places(circuit->args) ? SHOW_PLACES : 0)
            : circuit->args->n_random == 0 ? SHOW_CURVE
                                           : SHOW_CURVE | SHOW_RANDOM;
 }
@@ -627,11 +606,6 @@ static enum attn_status choose_edges(const struct attn_circuit_args *args,
     size_t *order;
     enum attn_status status;
 
-    *n_kept = edges->n_edge;
-    for (size_t r = 0; args->n_edge == 0 && r < edges->n_reader; r++)
-        memset(chosen + r * edges->n_writer, 1, edges->readers[r].n_read);
-    if (args->n_edge == 0)
-        return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(order, edges->n_edge, err));
     status = attn_circuit_rank(edges, scores, !args->is_by_score, order, err);
     for (size_t i = 0; status == ATTN_OK && i < args->n_edge; i++)
@@ -655,8 +629,7 @@ static enum attn_status run_circuit(const struct attn_procedure_call *call,
     ATTN_TRY(attn_options_read(call->request, &request, err));
     request.on_note = NULL; /* the scores have sent the same notes */
     each.evaluate = "this circuit";
-    each.n_edge = each.n_verified = 0;
-    each.graph = NULL;
+    each.n_edge = 0;
     each.n_random = N_RANDOM;
     own.plan = &plan;
     own.sort = NULL;
@@ -742,7 +715,7 @@ static enum attn_status add_facts(const struct attn_circuit_args *args,
     return status;
 }
 
-/* Writes the graph, and replaces *TABLE, the scores of all edges, by those of the circuit. */
+/* Replaces *TABLE, the scores of all edges, by those of the circuit. */
 static enum attn_status take_circuit(const struct attn_procedure_call *call,
                                      const struct attn_circuit_args *args,
                                      const struct attn_wiring *edges, struct attn_error *err)
@@ -757,8 +730,6 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
 
     if (status == ATTN_OK)
         status = choose_edges(args, edges, scores, chosen, &n_kept, err);
-    if (status == ATTN_OK && args->graph)
-        status = attn_circuit_write(args->graph, edges, scores, chosen, err);
     if (status == ATTN_OK)
         status = take_rows(edges, chosen, table, err);
     if (status == ATTN_OK && has_places(args) && n_kept > 0)
@@ -798,7 +769,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
                                      const struct attn_wiring *edges, struct attn_error *err)
 {
     const bool has_plan = args->evaluate || (args->curve && args->study);
-    const bool has_circuit = args->n_edge > 0 || args->graph;
+    const bool has_circuit = args->n_edge > 0;
     struct attn_procedure asked = procedure;
     struct attn_circuit_plan plan = {.scores = NULL};
     enum attn_status status = has_plan ? make_plan(call, args, edges, &plan, err) : ATTN_OK;
@@ -809,8 +780,6 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
         status = attn_procedure_perform(&asked, call, err);
     if (status == ATTN_OK && has_circuit)
         status = take_circuit(call, args, edges, err);
-    if (status == ATTN_OK && args->n_verified > 0)
-        status = attn_circuit_verify(call->host, call->request, args, *call->table, err);
     attn_free(plan.scores);
     attn_free(plan.chosen);
     return status;
@@ -827,8 +796,6 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_host_check_model(call->host, err));
     status = attn_wiring_list(attn_model_config(attn_host_model(call->host)), &edges, err);
-    if (status == ATTN_OK && args.graph)
-        status = attn_circuit_check_graph(edges.config, err);
     if (status == ATTN_OK && args.n_edge > edges.n_edge)
         status = attn_refuse(err, ATTN_STAGE_OPTIONS, "`size` is %zu, and the model has %zu edges",
                              args.n_edge, edges.n_edge);

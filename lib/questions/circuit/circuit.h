@@ -25,11 +25,6 @@
  *     eap-ig:riemann  the same at k/N of the way from the corrupted to the clean text, k = 0 ..
  *              N-1, as the program EAP-IG takes them
  *
- * With `verify` the K edges with the largest scores are patched, as attn_patch does with `path`,
- * and have a value and an effect:
- *
- *     from, to, score, value, effect
- *
  * With `n_edge`, of a pair, each edge says where its writer works in the clean text:
  *
  *     from, to, score, own, position, token, type, key, looks_at, weight
@@ -94,13 +89,8 @@ struct attn_circuit_args {
      * `clean` and `corrupted`, the metric of both texts, `instead`, the token of the corrupted text
      * where the input differs, and `paths`, one a line */
     size_t n_edge;
-    /* file that the edges are written to, or NULL; JSON as EAP-IG's Graph.from_json reads it, which
-     * the MIB leaderboard takes as importances.json: `in_graph` marks those of n_edge, or all */
-    const char *graph;
-    /* file with the edges of a circuit that is run: such a graph, or a table of edges as CSV; NULL:
-     * none */
+    /* file with the edges of a circuit that is run, a table as CSV; NULL: none */
     const char *evaluate;
-    size_t n_verified; /* edges with the largest scores that are patched alone; not over items */
 };
 
 #define ATTN_CIRCUIT_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("circuit", attn_circuit_args)

@@ -5,9 +5,8 @@
  *     circuit_runs.c     selects circuits, and runs them
  *     circuit_scores.c   scores of edges
  *     circuit_curve.c    circuits of several sizes, beside random ones
- *     circuit_graph.c    files of circuits
+ *     circuit_file.c     files of circuits
  *     circuit_places.c   where its parts work, and its paths
- *     circuit_verify.c   exact effects of the edges with the largest scores
  *     circuit.c          the question
  */
 #ifndef ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
@@ -35,7 +34,7 @@ enum {
     ATTN_CIRCUIT_EDGES,
     ATTN_CIRCUIT_KEPT,
     ATTN_CIRCUIT_VALUE,
-    ATTN_CIRCUIT_EFFECT,
+
     ATTN_CIRCUIT_FAITHFULNESS,
     ATTN_CIRCUIT_RANDOM,
     ATTN_CIRCUIT_RANDOM_SD,
@@ -126,18 +125,10 @@ enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
                                            const struct attn_fold_means *means,
                                            struct attn_error *err);
 
-/* --- circuit_graph.c -------------------------------------------------------------------------- */
+/* --- circuit_file.c --------------------------------------------------------------------------- */
 
-/* Returns an error if graphs of EAP-IG cannot name the edges of a model. */
-enum attn_status attn_circuit_check_graph(const struct attn_config *config, struct attn_error *err);
-
-/* Writes the graph of EDGES to PATH, as JSON. SCORES and CHOSEN are [n_reader, n_writer]. */
-enum attn_status attn_circuit_write(const char *path, const struct attn_wiring *edges,
-                                    const double *scores, const unsigned char *chosen,
-                                    struct attn_error *err);
-
-/* Marks the edges of the file PATH, a graph or a table as CSV, in CHOSEN [n_reader, n_writer],
- * which is zeroed. Errors have a stage. */
+/* Marks the edges of the table PATH, as CSV, in CHOSEN [n_reader, n_writer], which is zeroed.
+ * Errors have a stage. */
 enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *edges,
                                    unsigned char *chosen, struct attn_error *err);
 
@@ -156,13 +147,5 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
 enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const double *scores,
                                     const unsigned char *chosen, const char *const words[2],
                                     struct attn_buffer *text, struct attn_error *err);
-
-/* --- circuit_verify.c ------------------------------------------------------------------------- */
-
-/* Patches the edges of the first ARGS->n_verified rows of TABLE, a table of scores in descending
- * order, each alone, and sets their value and effect. Errors have a stage. */
-enum attn_status attn_circuit_verify(struct attn_host *host, const struct attn_request *given,
-                                     const struct attn_circuit_args *args, struct attn_table *table,
-                                     struct attn_error *err);
 
 #endif

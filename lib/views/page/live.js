@@ -745,7 +745,7 @@ async function drawPair(what, text, query, width) {
 
 // Shows which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS.
 async function showCircuit(what, text, answers) {
-  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20'], ['verify', '20']];
+  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20']];
   const place = el('section', { id: 'live-circuit' }, t('computing') + ' \u2026');
   place.addEventListener('attn-choose', ({ detail }) => {
     if (!detail.isPressed || 'key' in detail) return; // a line
