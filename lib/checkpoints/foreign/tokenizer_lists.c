@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/number.h"
 #include "formats/json.h"
 #include "formats/quoting.h"
 #include "tokenizer/tokenizer_class.h"
@@ -28,48 +29,41 @@ static void add_text(struct attn_buffer *pickle, char opcode, const char *text, 
     attn_buffer_append(pickle, text, size);
 }
 
-static void add_key(struct attn_buffer *pickle, const char *key)
+/* Appends KEY, and the text that it has; NULL: the beginning of a dictionary. */
+static void add_key(struct attn_buffer *pickle, const char *key, const char *text)
 {
     add_text(pickle, 'X', key, strlen(key));
+    if (text)
+        add_text(pickle, 'X', text, strlen(text));
+    else
+        attn_buffer_append_string(pickle, "}(");
 }
 
-/* Appends KEY and the beginning of a dictionary. end_dict appends its end. */
-static void begin_dict(struct attn_buffer *pickle, const char *key)
-{
-    if (key)
-        add_key(pickle, key);
-    attn_buffer_append_string(pickle, "}(");
-}
-
-static void end_dict(struct attn_buffer *pickle)
-{
-    attn_buffer_append_char(pickle, 'u');
-}
-
-static void add_token(struct attn_buffer *pickle, const char *text, size_t size, size_t id)
+static void add_id(struct attn_buffer *pickle, size_t id)
 {
     const int32_t number = (int32_t)id;
 
-    add_text(pickle, 'B', text, size);
     attn_buffer_append_char(pickle, 'J');
     attn_buffer_append(pickle, (const char *)&number, sizeof number);
 }
 
-/* Appends the token that is TEXT [size] in base64. ROOM is memory. */
-static enum attn_status add_base64(struct attn_buffer *pickle, const char *text, size_t size,
-                                   size_t id, struct attn_buffer *room)
+/* Appends the token that is TEXT [size] in base64. False: it is not. */
+static bool add_base64(struct attn_buffer *pickle, const char *text, size_t size, size_t id)
 {
-    unsigned char *to;
+    const size_t at = pickle->size + 5;
     size_t n = 0;
+    uint32_t written;
 
-    attn_buffer_reset(room);
-    to = (unsigned char *)attn_buffer_reserve(room, size + 1);
-    if (!to)
-        return ATTN_NO_MEMORY;
-    if (!attn_base64_decode(text, size, to, &n))
-        return ATTN_FORMAT;
-    add_token(pickle, (const char *)to, n, id);
-    return ATTN_OK;
+    add_text(pickle, 'B', text, size);
+    if (pickle->size < at + size) /* no memory */
+        return true;
+    if (!attn_base64_decode(text, size, (unsigned char *)pickle->data + at, &n))
+        return false;
+    written = (uint32_t)n;
+    memcpy(pickle->data + at - sizeof written, &written, sizeof written);
+    pickle->size = at + n;
+    add_id(pickle, id);
+    return true;
 }
 
 /* --- tiktoken's list -------------------------------------------------------------------------- */
@@ -79,34 +73,23 @@ static enum attn_status add_lines(const struct attn_file *file, struct attn_buff
                                   size_t *n, struct attn_error *err)
 {
     const char *at = (const char *)file->data, *const end = at + file->size;
-    struct attn_buffer room = {0};
-    enum attn_status status = ATTN_OK;
-    size_t line = 0;
 
-    for (*n = 0; at < end && status == ATTN_OK; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        const char *space = memchr(at, ' ', (size_t)((stop ? stop : end) - at));
-        size_t id = 0;
+    for (size_t line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+        const char *space = memchr(at, ' ', (size_t)(stop - at));
+        int64_t id = 0;
 
-        stop = stop ? stop : end;
-        for (const char *digit = space ? space + 1 : stop; digit < stop; digit++)
-            id = *digit >= '0' && *digit <= '9' && id < INT32_MAX / 10
-                     ? 10 * id + (size_t)(*digit - '0')
-                     : INT32_MAX;
-        status = !space || space + 1 == stop || id >= INT32_MAX
-                     ? ATTN_FORMAT
-                     : add_base64(pickle, at, (size_t)(space - at), id, &room);
-        *n = id >= *n ? id + 1 : *n;
+        if (!space ||
+            !attn_parse_int(space + 1, (size_t)(stop - space - 1), 0, INT32_MAX - 1, &id) ||
+            !add_base64(pickle, at, (size_t)(space - at), (size_t)id))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "line %zu of '%s' is no token of tiktoken, expected base64, a "
+                                  "space and a number",
+                                  line, attn_quote_string(file->path).text);
+        *n = (size_t)id >= *n ? (size_t)id + 1 : *n;
         at = stop + (stop < end);
     }
-    attn_buffer_release(&room);
-    if (status == ATTN_NO_MEMORY)
-        return attn_error_no_memory(err);
-    return status == ATTN_OK ? ATTN_OK
-                             : attn_error_set(err, ATTN_FORMAT,
-                                              "line %zu of '%s' is no token of tiktoken, expected "
-                                              "base64, a space and a number",
-                                              line, attn_quote_string(file->path).text);
+    return ATTN_OK;
 }
 
 /* Appends the special tokens of Qwen, from id N on: three, which Qwen2 has, too, and 205 more. */
@@ -117,7 +100,8 @@ static void add_qwen(struct attn_buffer *pickle, bool is_first, size_t n)
 
     for (size_t i = 0; i < (is_first ? 208 : 3); i++) {
         snprintf(name, sizeof name, "<|extra_%zu|>", i - 3);
-        add_token(pickle, i < 3 ? names[i] : name, strlen(i < 3 ? names[i] : name), n + i);
+        add_text(pickle, 'X', i < 3 ? names[i] : name, strlen(i < 3 ? names[i] : name));
+        add_id(pickle, n + i);
     }
 }
 
@@ -131,7 +115,7 @@ enum attn_status attn_ranks_from_list(const struct attn_file *file,
     const bool is_first = status == ATTN_OK && found.name &&
                           strcmp(found.name, found.is_class ? "QWenTokenizer" : "qwen") == 0;
     const bool is_qwen = is_first || (row && found.row == row);
-    size_t n;
+    size_t n = 0;
 
     attn_class_release(&found);
     ATTN_TRY(status);
@@ -147,17 +131,15 @@ enum attn_status attn_ranks_from_list(const struct attn_file *file,
                         file->path);
         return ATTN_UNSUPPORTED;
     }
-    begin_dict(pickle, NULL);
-    begin_dict(pickle, "mergeable_ranks");
+    attn_buffer_append_string(pickle, "}(");
+    add_key(pickle, "mergeable_ranks", NULL);
     ATTN_TRY(add_lines(file, pickle, &n, err));
-    end_dict(pickle);
-    begin_dict(pickle, "special_tokens");
+    attn_buffer_append_char(pickle, 'u');
+    add_key(pickle, "special_tokens", NULL);
     add_qwen(pickle, is_first, n);
-    end_dict(pickle);
-    add_key(pickle, "pat_str");
-    add_key(pickle, row->split);
-    add_key(pickle, "nfc");
-    add_key(pickle, "");
+    attn_buffer_append_char(pickle, 'u');
+    add_key(pickle, "pat_str", row->split);
+    add_key(pickle, "nfc", "");
     attn_buffer_append_string(pickle, "u.");
     return attn_buffer_check(pickle, err);
 }
@@ -211,7 +193,8 @@ static enum attn_status add_special(const struct attn_json *json, size_t n,
             ATTN_TRY(attn_json_get_size(json, own, "rank", 0, n - 1, &rank, err));
         }
         text = i < n_old ? old_special[i] : text;
-        add_token(pickle, text, strlen(text), rank);
+        add_text(pickle, 'X', text, strlen(text));
+        add_id(pickle, rank);
     }
     return ATTN_OK;
 }
@@ -220,10 +203,8 @@ static enum attn_status add_tekken(const struct attn_json *json, struct attn_buf
                                    struct attn_error *err)
 {
     const struct attn_node *config = attn_node_find(attn_json_root(json), "config");
-    struct attn_buffer room = {0};
     size_t size = 0, n_special = 0, rank = 0;
-    const char *pattern = NULL, *text = NULL;
-    enum attn_status status = ATTN_OK;
+    const char *pattern = NULL, *text = "";
 
     if (config && attn_node_is_object(config)) {
         ATTN_TRY(attn_json_get_size(json, config, "default_vocab_size", 1, 1 << 24, &size, err));
@@ -234,28 +215,22 @@ static enum attn_status add_tekken(const struct attn_json *json, struct attn_buf
     if (!pattern)
         return attn_json_refuse(json, err, ATTN_FORMAT, "config",
                                 "has no 'pattern', expected a tekken.json of Mistral");
-    begin_dict(pickle, NULL);
-    begin_dict(pickle, "mergeable_ranks");
-    for (const struct attn_node *node = first_of(json, "vocab"); node && status == ATTN_OK;
+    attn_buffer_append_string(pickle, "}(");
+    add_key(pickle, "mergeable_ranks", NULL);
+    for (const struct attn_node *node = first_of(json, "vocab"); node;
          node = attn_node_next(node)) {
-        status = attn_json_get_size(json, node, "rank", 0, 1 << 24, &rank, err);
-        if (status == ATTN_OK)
-            status = attn_json_get_string(json, node, "token_bytes", &text, err);
-        if (status == ATTN_OK && text && rank + n_special < size &&
-            add_base64(pickle, text, strlen(text), rank + n_special, &room) != ATTN_OK)
-            status = attn_json_refuse(json, err, ATTN_FORMAT, "token_bytes", "is not base64: '%s'",
-                                      attn_quote_string(text).text);
+        ATTN_TRY(attn_json_get_size(json, node, "rank", 0, 1 << 24, &rank, err));
+        ATTN_TRY(attn_json_get_string(json, node, "token_bytes", &text, err));
+        if (rank + n_special < size && !add_base64(pickle, text, strlen(text), rank + n_special))
+            return attn_json_refuse(json, err, ATTN_FORMAT, "token_bytes", "is not base64: '%s'",
+                                    attn_quote_string(text).text);
     }
-    attn_buffer_release(&room);
-    ATTN_TRY(status);
-    end_dict(pickle);
-    begin_dict(pickle, "special_tokens");
+    attn_buffer_append_char(pickle, 'u');
+    add_key(pickle, "special_tokens", NULL);
     ATTN_TRY(add_special(json, n_special, pickle, err));
-    end_dict(pickle);
-    add_key(pickle, "bos");
-    add_key(pickle, "<s>");
-    add_key(pickle, "pat_str");
-    add_key(pickle, pattern);
+    attn_buffer_append_char(pickle, 'u');
+    add_key(pickle, "bos", "<s>");
+    add_key(pickle, "pat_str", pattern);
     attn_buffer_append_string(pickle, "u.");
     return attn_buffer_check(pickle, err);
 }
