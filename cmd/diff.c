@@ -272,13 +272,6 @@ static enum attn_status compare(struct question *question, struct attn_error *er
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    const struct text_list *plain = &question->args->prompt.plain;
-
-    for (size_t i = 0; i < plain->n; i++)
-        if (attn_path_has_ending(plain->items[i], ".npz"))
-            return refuse(err, "since 0.4.0: numpy.load and numpy.allclose(a[name], b[name])",
-                          "'%s' is a file of arrays, which diff no longer compares",
-                          attn_quote_string(plain->items[i]).text);
     ATTN_TRY(check(question, err));
     ATTN_TRY(question_begin_items(question, err));
     if (!question->study)

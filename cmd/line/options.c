@@ -3,7 +3,7 @@
 #include "cmd/line/options_internal.h"
 
 #include "cmd/line/defaults.h"
-#include "cmd/line/former.h"
+#include "cmd/line/foreign_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/report.h"
 
@@ -128,9 +128,9 @@ static enum attn_status refuse_unknown(const struct command *command, const char
 {
     const size_t dashes = size > 2 ? 2 : 1;
     struct attn_typo typo = {.typed = typed + 2, .size = size - 2};
-    char hint[HINT_SIZE], form[FORMER_HINT_SIZE];
+    char hint[HINT_SIZE], form[FOREIGN_HINT_SIZE];
 
-    if (former_hint(command, typed + dashes, size - dashes, value, form))
+    if (foreign_hint(command, typed + dashes, size - dashes, value, form))
         return refuse(err, form, "unknown option '%.*s'", (int)size, typed);
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);

@@ -3,7 +3,6 @@
 #include "cmd/line/topics.h"
 
 #include "cmd/line/field_names.h"
-#include "cmd/line/former.h"
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
 
@@ -479,10 +478,6 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
 
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
 {
-    if (former_command(name)) {
-        snprintf(hint, TOPIC_HINT_SIZE, "%s", former_command(name));
-        return true;
-    }
     for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
         const char *see = chapters[i].see, *file = chapters[i].file ? chapters[i].file : name;
 

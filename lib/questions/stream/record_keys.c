@@ -40,9 +40,6 @@ enum {
 #define PAIR_KEYS(word, pair, i)                                                                   \
     TEXT_KEY(word, pair, i), ROW(word, "ids:", INTEGERS, BAD_IDS, INPUT | TEXT,                    \
                                  AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
-/* A key of before 0.4.0, and what stands for it. */
-#define FORMER(word, now) ROW(word, now, FORMER, BAD_VALUE, NONE, 0, 0)
-#define FORMER_IDS(word) FORMER(word "_ids", "key '" word "' with 'ids:5,17,3' or a list")
 
 static const struct attn_record_key keys[] = {
     KEY("text", BYTES, BAD_TEXT, INPUT, AT(input.text), AT(input.n_text)),
@@ -81,21 +78,6 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("from", POSITION, NONE, from),
     VALUE_KEY("to", POSITION, NONE, to),
     VALUE_KEY("queries", POSITION, NONE, queries),
-    FORMER("target_id", "key 'target' with 'ids:5' or a number"),
-    FORMER("foil_id", "key 'foil' with 'ids:5' or a number"),
-    FORMER("source_file", "key 'source' with 'file:PATH'"),
-    FORMER("corrupted_source_file", "key 'corrupted_source' with 'file:PATH'"),
-    FORMER("baseline_text", "key 'baseline' with 'text:TEXT'"),
-    FORMER_IDS("clean"),
-    FORMER_IDS("corrupted"),
-    FORMER_IDS("a"),
-    FORMER_IDS("b"),
-    FORMER_IDS("good"),
-    FORMER_IDS("bad"),
-    FORMER_IDS("source"),
-    FORMER_IDS("corrupted_source"),
-    FORMER_IDS("baseline"),
-    FORMER_IDS("neutral"),
 };
 
 /* Parameters that can also be keys of an item. */

@@ -35,8 +35,7 @@ enum attn_key_kind {
     ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */
     ATTN_KEY_PLAIN_LABEL,
-    ATTN_KEY_FORMER, /* none: `form` has the key that replaces it, and its value */
-    ATTN_KEY_LABEL   /* a text, a number or a boolean: a label of the item */
+    ATTN_KEY_LABEL /* a text, a number or a boolean: a label of the item */
 };
 
 enum attn_key_trait {

@@ -590,8 +590,6 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     struct attn_record_key key = *named;
     struct setting setting = {item, &key, value, NULL, NULL};
 
-    if (key.kind == ATTN_KEY_FORMER)
-        return fail(&setting, &value->token, key.form);
     if (!choose_form(item, &key, value))
         return ATTN_OK;
     setting.at = home + key.at;
@@ -625,8 +623,6 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     case ATTN_KEY_PLAIN_LABEL:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);
-    case ATTN_KEY_FORMER:
-        break;
     }
     return ATTN_OK;
 }

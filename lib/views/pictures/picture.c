@@ -15,20 +15,6 @@
 
 ATTN_DEFAULTS(attn_picture_options, .size = sizeof(struct attn_picture_options))
 
-/* Figures that are no longer drawn, and what to use instead. */
-static const struct {
-    const char *name, *hint;
-} former[] = {
-    {"both", "`figure patches:both`"},
-    {"card", "`html` over `items` is an atlas of all heads, whose points open cards"},
-    {"causes", "'attn-cli attribute' with `method causes` and `csv` lists the cells and MLPs"},
-    {"lines", "`figure arcs` shows the keys of one query, `figure matrix` those of all"},
-    {"points", "numpy finds the components of the rows that `npz` writes: numpy.linalg.svd"},
-    {"poster", "`figure map` shows where each head looks most"},
-    {"tiles", "`figure patches:tiles`"},
-    {"whole", "`figure patches:whole`"},
-};
-
 /* The names, in the order in which messages list them. */
 static const struct {
     enum attn_figure figure;
@@ -124,11 +110,6 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
     }
     if (strncmp(text, over, sizeof over - 1) == 0 && read_patches(text + sizeof over - 1, options))
         return ATTN_OK;
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (strcmp(text, former[i].name) == 0) {
-            attn_error_set(err, ATTN_INVALID, "'%s' is no figure any more", text);
-            return attn_error_hint(err, "since 0.4.0: %s", former[i].hint);
-        }
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' is no figure, expected %s, over an image, or "
                           "patches:tiles|whole|both|RxC with R rows of C patches, or of a table %s",
