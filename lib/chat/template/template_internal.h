@@ -151,6 +151,7 @@ struct attn_machine {
     const char *name; /* of the template */
     enum attn_status status;
     struct attn_error *err;
+    struct attn_template_node none; /* what the parser returns after a failure */
 };
 
 struct attn_scope {

@@ -12,7 +12,6 @@ struct parser {
     bool is_soft;                            /* inside of an `if`, see attn_template_node */
     size_t n_caller;                         /* names `caller` so far */
     int n_loop;                              /* loops around */
-    node none;                               /* what functions return after a failure */
 };
 
 static node *parse_expression(struct parser *parser);
@@ -95,7 +94,7 @@ static node *make(struct parser *parser, enum attn_node_kind kind, node *left, n
     node *made = attn_machine_take(parser->machine, 1, sizeof *made);
 
     if (!made)
-        return &parser->none;
+        return &parser->machine->none;
     made->kind = (unsigned char)kind;
     made->line = parser->machine->line;
     made->is_soft = parser->is_soft;
