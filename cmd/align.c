@@ -25,7 +25,7 @@ const struct command command_align = {
                 "    --score --sort ts\n",
     .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
              "ids|label-image|"
-             "pair|types|key-mask|texts|lines|"
+             "pair|types|key-mask|"
              "paired|"
              "bootstrap|interval|"
              "cluster|contrast|"

@@ -23,8 +23,7 @@ static enum attn_status check_options(const struct call *call, const char *headi
         if (!name || !option_is_typed(call, &walk) || word_find(known_names, name) >= 0 ||
             word_find(names, name) >= 0)
             continue;
-        if (strcmp(name, "compare") == 0 ||
-            (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0))
+        if (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0)
             return refuse(err, NULL, "%s goes with one text, not with `items`",
                           option_label(&walk, label));
     }

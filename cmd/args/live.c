@@ -30,7 +30,7 @@ const struct attn_param_list live_options = ATTN_PARAM_LIST("Output", rows);
 enum attn_status live_check(const struct question *question, struct attn_error *err)
 {
     /* options that name a file, or that need another kind of page */
-    static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source-file|"
+    static const char others[] = "explain|grad|patch|steer|embeds|ids|source-file|"
                                  "source-ids|key-mask|config|weights|adapter|queries|"
                                  "figure|with-prompt|chat|system|messages";
     const struct call *call = question->call;

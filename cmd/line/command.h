@@ -19,7 +19,7 @@
     X(MODEL, 3, "model or vocabulary unreadable", false)                                           \
     X(INPUT, 4, "invalid input: text, ids or arrays", false)                                       \
     X(OUTPUT, 5, "output cannot be written", true)                                                 \
-    X(FAILED_RECORDS, 6, "batch finished with failed records", false)                              \
+    X(FAILED_RECORDS, 6, "finished, but some items failed", false)                                 \
     X(CHECK, 7, "a check failed", false)
 
 enum {

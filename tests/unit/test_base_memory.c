@@ -366,12 +366,12 @@ START_TEST(first_error_and_first_hint_win)
     ck_assert_int_eq(attn_error_set(&err, ATTN_FORMAT, "'%s' is bad", "a"), ATTN_FORMAT);
     ck_assert_int_eq(attn_error_set(&err, ATTN_IO, "second"), ATTN_IO);
     attn_error_hint(&err, "try %d", 1);
-    attn_error_hint(&err, "try %d", 2);
+    ck_assert_int_eq(attn_error_hint(&err, "try %d", 2), ATTN_FORMAT);
     ck_assert_int_eq(err.status, ATTN_FORMAT);
     ck_assert_str_eq(err.message, "'a' is bad");
     ck_assert_str_eq(err.hint, "try 1");
     ck_assert_int_eq(attn_error_set(NULL, ATTN_INVALID, "nobody listens"), ATTN_INVALID);
-    attn_error_hint(NULL, "nobody listens");
+    ck_assert_int_eq(attn_error_hint(NULL, "nobody listens"), ATTN_INVALID);
 }
 END_TEST
 

@@ -129,7 +129,7 @@ enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...
         format_text(err->hint, sizeof err->hint, format, args);
         va_end(args);
     }
-    return ATTN_INVALID;
+    return err && err->status != ATTN_OK ? err->status : ATTN_INVALID;
 }
 
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from)

@@ -22,8 +22,8 @@
 enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
                              const char *format, ...) ATTN_PRINTF(3, 4);
 
-/* Adds a hint to a stored failure; the first hint wins. ERR may be NULL. Returns ATTN_INVALID, the
- * status of nearly all failures with a hint. */
+/* Adds a hint to a stored failure; the first hint wins. Returns the status of the failure;
+ * ATTN_INVALID if ERR is NULL. */
 enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /* Records the STAGE at which the failure STATUS happened, unless one is recorded already. Returns
