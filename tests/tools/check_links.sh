@@ -2,7 +2,8 @@
 # check_links.sh - every relative link of a Markdown file leads to a file and, with `#`, to a heading
 # of it; and no file of the manual has more than 350 lines.
 #
-# Sources that the table of lib/README.md names are there, too: `pictures/picture.h`, or `picture.h`.
+# Sources and folders that the guides of lib/README.md name are there, too: `pictures/picture.h`, `picture.h`, `checkpoints/families`;
+# `kinds/NAME.c` if there is any file that NAME may stand for.
 #
 # Anchors are those of GitHub: lower case, without punctuation, `-` for each space, and `-1` after the
 # second heading of the same text. Code blocks and `code` hold no links.
@@ -53,8 +54,8 @@ done | awk '
     END { for (i = 1; i <= n; i++) if (!(at[i] in known)) print wanted[i] }')
 found+=$(wc -l "${files[@]}" | awk -v longest="$longest" '
     $2 ~ /^cmd\/manual\// && $1 > longest { printf "\n%s: %d lines, expected at most %d", $2, $1, longest }')
-sources=$(find lib cmd tests -name '*.[ch]')
-for name in $(sed -n '/^## How to add/,$p' lib/README.md | grep -oE '`[a-z][a-z0-9_/]*\.[ch]`' | tr -d '`' | LC_ALL=C sort -u); do
-    grep -qE "(^|/)$name\$" <<<"$sources" || found+=$'\n'"lib/README.md: '$name' is no source"
+sources=$(find lib cmd tests data models)
+for name in $(sed -n '/^## How to add/,$p' lib/README.md | grep -oE '`[a-z][A-Za-z0-9_]*(\.[ch]|/[A-Za-z0-9_./]*)`' | tr -d '`' | LC_ALL=C sort -u); do
+    grep -qE "(^|/)$(sed 's|/$||; s|\.|\\.|g; s|NAME|[a-z0-9_]+|g' <<<"$name")\$" <<<"$sources" || found+=$'\n'"lib/README.md: there is no '$name'"
 done
 [ -z "$found" ] || { echo "$found" | sed '/^$/d' && exit 1; }
