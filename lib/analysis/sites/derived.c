@@ -48,22 +48,19 @@ static enum attn_status check_kind(const struct attn_model *model,
                                    const struct attn_attention *layers,
                                    const struct attn_derived_kind *kind, struct attn_error *err)
 {
+    const struct attn_config *config = model ? attn_model_config(model) : NULL;
+
     if (!model)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
     ATTN_TRY(check_attention(model, layers, kind->site, err));
-    const struct attn_config *config = attn_model_config(model);
-
-    if (attn_config_unread_layers(config)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is made of the attention of all layers, and '%s' has layers %s",
-                       attn_site_name(kind->site), attn_quote_string(attn_model_name(model)).text,
-                       attn_config_unread_layers(config));
-        if (config->mixer)
-            attn_error_hint(err, "site 'mixing_norm' has the lengths of what tokens add there");
-        return ATTN_INVALID;
-    }
+    if (config->stream || !attn_sites_are_empty(attn_session_left_sites(config)))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%s' computes layers alone, and those of '%s' read more than the one "
+            "before them writes, as keys of an earlier one",
+            attn_site_name(kind->site), attn_quote_string(attn_model_name(model)).text);
     if (kind->check)
         ATTN_TRY(kind->check(model, err));
     if (!attn_sites_have(attn_config_dims(attn_model_config(model), 1).sites, ATTN_SITE_RESID_POST))
@@ -173,7 +170,7 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation,
     const struct attn_config *config = attn_model_config(derivation->of.model);
     struct attn_error why_not = {0};
 
-    return !config->is_cross[attn_location_index(at)] &&
+    return !config->is_cross[attn_location_index(at)] && !config->mixer &&
            attn_session_check_next(derivation->of.session.attention, config, &why_not) == ATTN_OK;
 }
 

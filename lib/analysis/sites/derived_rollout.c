@@ -247,6 +247,12 @@ static enum attn_status check(const struct attn_model *model, struct attn_error 
         return attn_error_set(
             err, ATTN_INVALID,
             "'rollout' mixes the pattern with a residual stream, and '%s' has none", name.text);
+    if (config->mixer)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'rollout' follows attention alone, and layers of '%s' mix tokens by a "
+            "state or a convolution, too",
+            name.text);
     if (config->stack.has_encoder)
         return attn_error_set(
             err, ATTN_INVALID,

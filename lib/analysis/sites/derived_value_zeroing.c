@@ -27,6 +27,7 @@ struct zeroing {
     struct attn_location at;
     enum attn_site output;        /* the site of the layer's output */
     size_t n_row, n_key, d_model; /* n_row: number of rows up to the last wanted query */
+    size_t n_value, d_value;      /* G, the value heads of the layer, and their width */
     const float *base;            /* [T, D] resid_post without changes, in `kept` */
     float *values; /* [G, n_key, d_value] owns; v, in which the current key is set to 0 */
     float *saved;  /* [G, d_value] owns; the values of the current key */
@@ -104,11 +105,11 @@ static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *e
 static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
-    const size_t n = dims->n_kv_head, size = zeroing->n_key * dims->d_value;
+    const size_t n = zeroing->n_value, size = zeroing->n_key * zeroing->d_value;
     struct attn_location v = attn_location_in(dims, &zeroing->at, ATTN_SITE_V);
 
     zeroing->edits = attn_alloc(n, sizeof *zeroing->edits, err);
-    zeroing->saved = attn_alloc(n, dims->d_value * sizeof *zeroing->saved, err);
+    zeroing->saved = attn_alloc(n, zeroing->d_value * sizeof *zeroing->saved, err);
     zeroing->values = attn_alloc(n, size * sizeof *zeroing->values, err);
     zeroing->changed = attn_alloc(zeroing->n_row, zeroing->n_key * sizeof *zeroing->changed, err);
     if (!zeroing->edits || !zeroing->saved || !zeroing->values || !zeroing->changed)
@@ -119,10 +120,10 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
         v.head = (int)g;
         zeroing->edits[g] = (struct attn_edit){.at = v,
                                                .row1 = zeroing->n_key,
-                                               .col1 = dims->d_value,
+                                               .col1 = zeroing->d_value,
                                                .op = ATTN_EDIT_REPLACE,
                                                .data = zeroing->values + g * size,
-                                               .ld = dims->d_value};
+                                               .ld = zeroing->d_value};
     }
     return ATTN_OK;
 }
@@ -130,10 +131,9 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
 /* Sets the values of the current key to 0, or back to what they were. */
 static void set_values(struct zeroing *zeroing, bool is_zero)
 {
-    const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
-    const size_t n = dims->d_value;
+    const size_t n = zeroing->d_value;
 
-    for (size_t g = 0; g < dims->n_kv_head; g++) {
+    for (size_t g = 0; g < zeroing->n_value; g++) {
         float *values = zeroing->values + (g * zeroing->n_key + zeroing->key) * n;
 
         if (is_zero)
@@ -164,8 +164,7 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
     const size_t n = has_steps ? zeroing->n_row : zeroing->n_key;
     const struct attn_trace trace = {
         .selection = zeroing->selection, .on_event = on_output, .user = zeroing};
-    const struct attn_again again = {&trace, &zeroing->at, zeroing->edits,
-                                     attn_selection_dims(zeroing->selection)->n_kv_head};
+    const struct attn_again again = {&trace, &zeroing->at, zeroing->edits, zeroing->n_value};
 
     ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITES(zeroing->output), err));
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
@@ -229,7 +228,9 @@ static enum attn_status derive(const struct attn_derivation *derivation,
                               .n_row = attn_derivation_n_row(derivation, at),
                               .n_key = attn_location_n_key(dims, at),
                               .output = attn_location_output(dims, at),
-                              .d_model = dims->d_model};
+                              .d_model = dims->d_model,
+                              .n_value = attn_location_dims(dims, at).n_kv_head,
+                              .d_value = attn_location_dims(dims, at).d_value};
     const enum attn_status status = zero_keys(&zeroing, err);
 
     attn_session_free(zeroing.session);

@@ -15,6 +15,7 @@
 #include "sites/derived_internal.h"
 
 #include "base/memory.h"
+#include "base/text/escape.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
@@ -206,14 +207,15 @@ static enum attn_status derive(const struct attn_derivation *derivation,
 {
     const struct attn_model *model = derivation->of.model;
     const struct attn_block_weights *block = attn_block_at(&model->weights, at);
-    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    const struct attn_dims *run = attn_selection_dims(derivation->asked_by->selection);
+    const struct attn_dims dims = attn_location_dims(run, at);
     struct weighting weighting = {.derivation = derivation,
                                   .output = &block->out.weight,
                                   .scale = &block->attn_scale.w,
-                                  .n_head = dims->n_head,
-                                  .n_shared = dims->n_head / dims->n_kv_head,
-                                  .d_value = dims->d_value,
-                                  .n_key = attn_location_n_key(dims, at)};
+                                  .n_head = dims.n_head,
+                                  .n_shared = dims.n_head / dims.n_kv_head,
+                                  .d_value = dims.d_value,
+                                  .n_key = attn_location_n_key(run, at)};
     const enum attn_status status = weigh(&weighting, at, err);
 
     attn_session_free(weighting.session);
@@ -226,7 +228,18 @@ static enum attn_status derive(const struct attn_derivation *derivation,
     return status;
 }
 
+static enum attn_status check(const struct attn_model *model, struct attn_error *err)
+{
+    return attn_model_config(model)->has_attn_gate
+               ? attn_error_set(err, ATTN_INVALID,
+                                "'weighted_pattern' is what a head writes for a key, and in '%s' a "
+                                "gate of the query multiplies it",
+                                attn_quote_string(attn_model_name(model)).text)
+               : ATTN_OK;
+}
+
 const struct attn_derived_kind attn_derived_weighted_pattern = {
     .site = ATTN_SITE_WEIGHTED_PATTERN,
+    .check = check,
     .derive = derive,
 };

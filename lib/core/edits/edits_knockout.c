@@ -75,8 +75,8 @@ static enum attn_status check_heads(const struct attn_selection *heads,
         if (attn_location_is_lacking(dims, &at) || attn_selection_count_heads(heads, &at) == 0)
             continue;
         attn_error_set(err, ATTN_INVALID,
-                       "layer %d mixes tokens without attention, and a knockout cannot be used "
-                       "there",
+                       "layer %d mixes tokens by a state or a convolution, and a knockout cannot "
+                       "be used there",
                        at.layer);
         return attn_error_hint(err, "'QUERIES>KEYS@L.h' names heads of attention; `ablate L.h` "
                                     "switches off heads of mixing");

@@ -177,10 +177,11 @@ static inline bool attn_config_has_keys_as_values(const struct attn_config *conf
  * attention"; NULL if nothing. */
 static inline const char *attn_config_unread_layers(const struct attn_config *config)
 {
-    return config->mixer || config->is_mlp ? "without attention"
-           : config->has_attn_gate         ? "with gates"
-           : config->layer_dims            ? "of unequal sizes"
-                                           : NULL;
+    return config->mixer           ? "that mix tokens by a state or a convolution"
+           : config->is_mlp        ? "without attention"
+           : config->has_attn_gate ? "with gates"
+           : config->layer_dims    ? "of unequal sizes"
+                                   : NULL;
 }
 
 /* Whether something that a layer computes comes after the sum with its MLP. */

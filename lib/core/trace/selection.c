@@ -1147,7 +1147,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
         return 3;
     case ATTN_LAYOUT_HEADS:
     case ATTN_LAYOUT_RANK:
-        shape[0] = count_heads(stack, block);
+        shape[0] = count_heads_of(stack, at->site, block);
         shape[1] = attn_site_has_key_rows(at->site) ? attn_site_n_key(dims, block)
                                                     : count_rows(stack, at->site);
         if (attn_site_layout(at->site) == ATTN_LAYOUT_HEADS)

@@ -523,17 +523,21 @@ static uint64_t shows(const void *state)
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct diff *diff = state;
+    const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
+    size_t n_row = 0;
 
     ATTN_TRY(compare(diff, err));
     for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
         const struct head_sum *sum = &diff->sums[i];
-        const struct attn_location at =
-            attn_head_at(attn_selection_dims(diff->frame.run->selection), ATTN_SITE_PATTERN, i);
+        const struct attn_location at = attn_head_at(dims, ATTN_SITE_PATTERN, i);
         struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(at.head),
             [ROWS] = attn_cell_integer((int64_t)sum->n_row),
         };
 
+        if (attn_location_is_lacking(dims, &at))
+            continue;
+        n_row = n_row > 0 ? n_row : sum->n_row;
         attn_location_put(&at, &row[STACK]);
         if (sum->n_row > 0) {
             row[TV_MEAN] = attn_cell_real(sum->tv / (double)sum->n_row);
@@ -546,7 +550,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     }
     *(struct attn_diff_sum *)diff->frame.sum =
         (struct attn_diff_sum){.n_same = diff->is_causal ? diff->alignment.n_prefix : 0,
-                               .n_row = diff->sums[0].n_row,
+                               .n_row = n_row,
                                .is_aligned = !diff->alignment.is_equal};
     return ATTN_OK;
 }

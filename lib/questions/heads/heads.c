@@ -515,11 +515,6 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     struct attn_selection *selection = NULL;
     enum attn_status status = ATTN_OK;
 
-    if ((heads->args->effects != 0 || heads->args->has_effect) &&
-        attn_config_unread_layers(heads->frame.config))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "effects of heads are not measured yet in models that have layers %s",
-                           attn_config_unread_layers(heads->frame.config));
     if (heads->encoder)
         dims.encoder = &encoder;
     ATTN_TRY(

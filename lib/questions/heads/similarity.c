@@ -72,7 +72,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     similarity->pairs = attn_frame_alloc(frame, n_all * (n_all - 1) / 2, sizeof *similarity->pairs);
     ATTN_TRY(attn_frame_memory(frame, err));
     while (attn_dims_next_head(dims, &at))
-        if (!attn_location_is_cross(dims, &at))
+        if (!attn_location_is_cross(dims, &at) && !attn_location_is_lacking(dims, &at))
             similarity->heads[similarity->n_head++] =
                 (struct head){at, attn_capture_head(frame->capture, &at)};
     for (size_t a = 0; a < similarity->n_head; a++)

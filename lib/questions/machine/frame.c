@@ -94,8 +94,8 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
 static enum attn_status check_layers(const struct attn_procedure *procedure,
                                      const struct attn_model *model, struct attn_error *err)
 {
-    static const char answered[] = "heads generate score lens", mixing[] = "ablate patch",
-                      gates[] = "ablate attribute patch";
+    static const char answered[] = "heads generate score lens sinks similarity spans examples diff",
+                      mixing[] = "ablate patch", gates[] = "ablate attribute patch";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
     const char *name = procedure->question ? procedure->question->name : procedure->name;
     const bool is_unequal =

@@ -443,6 +443,11 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_spans_run *spans = state;
     const enum attn_spans_by by = spans->args->by;
 
+    if (spans->args->has_effect && by == ATTN_SPANS_BY_SPAN && spans->frame.config->mixer)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`effect` hides a span from attention, and layers of '%s' mix tokens by "
+                           "a state or a convolution, too: `by head` has the effect of each head",
+                           attn_quote_string(attn_model_name(spans->run->model)).text);
     ATTN_TRY(attn_spans_read(spans, err));
     if (by == ATTN_SPANS_BY_STEP)
         return append_steps(spans, err);
