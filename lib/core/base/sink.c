@@ -503,11 +503,6 @@ enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_s
     ATTN_RETURN_MADE(status, part, opened, attn_part_discard);
 }
 
-const char *attn_part_target(const struct attn_sink *part)
-{
-    return part->kind == STREAM ? part->name : part->target;
-}
-
 const char *attn_part_path(const struct attn_sink *part)
 {
     return part->name;

@@ -46,8 +46,7 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 
-/* Return the final path, and the path until the commit; both are equal for streams. */
-const char *attn_part_target(const struct attn_sink *part);
+/* Returns the path until the commit; of streams the final one. */
 const char *attn_part_path(const struct attn_sink *part);
 
 /* Truncates the part to SIZE bytes, where appending continues. Call before the first append.
