@@ -32,7 +32,8 @@ enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 struct site_rows {
     enum attn_site site;
     size_t n_layer;
-    bool is_whole;   /* all rows, those of a picture; otherwise the row at the item's position */
+    bool is_whole;   /* all numbers: rows of a picture, or one vector of the text; otherwise the row
+                        at the item's position */
     size_t shape[3]; /* [rank] in one layer: [n_head, n] or [n] of a row */
     int rank;
     size_t n; /* numbers of one layer */
@@ -220,7 +221,7 @@ static enum attn_status find_sites(struct joined_writer *arrays,
         at = at_of(arrays, site, 0);
         rank = attn_selection_shape(selection, &at, shape);
         kept->n_layer = is_in_layer ? arrays->n_layer : 1;
-        kept->is_whole = attn_site_has_own_rows(site);
+        kept->is_whole = rank == 1 || attn_site_has_own_rows(site);
         kept->rank = rank - !kept->is_whole;
         kept->n = 1;
         for (int d = 0; d < kept->rank; d++)
@@ -253,6 +254,8 @@ static float *copy_rows(const struct site_rows *kept, const struct attn_item_res
 static enum attn_status fill_row(struct joined_writer *arrays,
                                  const struct attn_item_result *result, struct attn_error *err)
 {
+    const struct attn_selection *selection = result->labels->selection;
+    const bool *is_cross = attn_selection_dims(selection)->is_cross;
     float *to = arrays->row;
 
     for (size_t i = 0; i < arrays->n_site; i++)
@@ -261,8 +264,14 @@ static enum attn_status fill_row(struct joined_writer *arrays,
             const struct attn_location place = at_of(arrays, kept->site, k);
             const float *from = attn_capture_tensor(result->capture, &place);
             size_t shape[3] = {0};
-            const int rank = attn_selection_shape(result->labels->selection, &place, shape);
+            const int rank = attn_selection_shape(selection, &place, shape);
 
+            if (is_cross && attn_site_layout(kept->site) == ATTN_LAYOUT_KEY &&
+                place.layer != ATTN_NO_LAYER && is_cross[attn_location_index(&place)])
+                return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                   "'%s' has a row for each position of the source, and records "
+                                   "are of positions of the text",
+                                   attn_site_name(kept->site));
             if (!from || rank - !kept->is_whole != kept->rank || shape[0] == 0 ||
                 memcmp(shape + !kept->is_whole, kept->shape, (size_t)kept->rank * sizeof *shape) !=
                     0)
