@@ -15,7 +15,7 @@
 #define ATTN_INSPECT_INSPECTION_DOCUMENT_H
 
 #include "inspect/inspection.h"
-#include "tables/document.h"
+#include "machine/document.h"
 
 struct attn_shown_inspection {
     const char *name;             /* name of the model or file, as the user typed it */

@@ -1,5 +1,5 @@
 /* document.c - see document.h. */
-#include "tables/document.h"
+#include "machine/document.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

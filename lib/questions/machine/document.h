@@ -15,8 +15,8 @@
  * document borrows tables, names and the texts of cells until it is released, but copies the words.
  * If memory runs out, attn_document_write reports it.
  */
-#ifndef ATTN_TABLES_DOCUMENT_H
-#define ATTN_TABLES_DOCUMENT_H
+#ifndef ATTN_MACHINE_DOCUMENT_H
+#define ATTN_MACHINE_DOCUMENT_H
 
 #include "tables/table.h"
 #include "tables/table_writer_internal.h"
