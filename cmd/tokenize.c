@@ -287,9 +287,11 @@ static void push_types(struct attn_json_writer *json, const struct attn_encoding
 
 /* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column. If there
  * are any, also lists of the positions of the tokens that the tokenizer added, of the types, and of
- * the positions of tokens that belong to the second text. */
+ * the positions of tokens that belong to the second text; of a conversation, `messages`: the name
+ * of the message of each token, or null. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
-                                   const struct attn_encoding *encoding, struct attn_error *err)
+                                   const struct attn_encoding *encoding, bool is_chat,
+                                   struct attn_error *err)
 {
     struct attn_buffer text = {0};
     struct attn_json_writer json = {.out = &text};
@@ -311,6 +313,18 @@ static enum attn_status print_json(struct attn_sink *out, const struct attn_tabl
                                   (long long)attn_table_cell(tokens, i, 2).integer,
                                   (long long)attn_table_cell(tokens, i, 3).integer);
     attn_json_end(&json);
+    if (is_chat) {
+        attn_json_begin(attn_json_key(&json, "messages"), '[');
+        for (size_t i = 0; i < encoding->n; i++) {
+            const struct attn_cell cell = attn_table_cell(tokens, i, 5);
+
+            if (cell.type == ATTN_VALUE_MISSING)
+                attn_json_null(&json);
+            else
+                attn_json_string(&json, cell.text, cell.size);
+        }
+        attn_json_end(&json);
+    }
     if (encoding->n_front + encoding->n_back > 0) {
         attn_json_begin(attn_json_key(&json, "added"), '[');
         for (size_t i = 0; i < encoding->n; i++)
@@ -329,7 +343,8 @@ static enum attn_status print_json(struct attn_sink *out, const struct attn_tabl
 
 static enum attn_status print_tokens(const struct tokenize_args *args,
                                      const struct attn_tokenizer *tokenizer,
-                                     const struct attn_encoding *encoding, struct attn_sink *out,
+                                     const struct attn_encoding *encoding,
+                                     const struct attn_chat_text *chat, struct attn_sink *out,
                                      struct attn_error *err)
 {
     struct attn_table *tokens = NULL;
@@ -341,10 +356,10 @@ static enum attn_status print_tokens(const struct tokenize_args *args,
         print_text(out, "\n");
         return ATTN_OK;
     }
-    status = attn_token_table(tokenizer, encoding, &tokens, err);
+    status = attn_token_table(tokenizer, encoding, chat, &tokens, err);
     if (status == ATTN_OK)
         status = args->format == FORMAT_JSON
-                     ? print_json(out, tokens, encoding, err)
+                     ? print_json(out, tokens, encoding, chat != NULL, err)
                      : attn_table_write(
                            tokens, args->format == FORMAT_CSV ? ATTN_TABLE_CSV : ATTN_TABLE_TABBED,
                            -1, out, err);
@@ -355,7 +370,8 @@ static enum attn_status print_tokens(const struct tokenize_args *args,
 /* Tokenizes TEXT and prints its tokens. */
 static enum attn_status encode_text(const struct tokenize_args *args,
                                     const struct attn_tokenizer *tokenizer, struct text text,
-                                    bool is_chat, struct attn_sink *out, struct attn_error *err)
+                                    const struct attn_chat_text *chat, struct attn_sink *out,
+                                    struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_encoding encoding = {0};
@@ -367,7 +383,7 @@ static enum attn_status encode_text(const struct tokenize_args *args,
     }
     options.special = args->prompt.asked.reading.special;
     options.special_tokens =
-        is_chat ? ATTN_SPECIAL_TOKENS_OFF : args->prompt.asked.reading.special_tokens;
+        chat ? ATTN_SPECIAL_TOKENS_OFF : args->prompt.asked.reading.special_tokens;
     options.invalid = (enum attn_invalid_text)args->invalid;
     options.cancel = interrupt_flag();
     options.pair = args->pair;
@@ -377,8 +393,9 @@ static enum attn_status encode_text(const struct tokenize_args *args,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
     attn_encoding_note(&encoding, tokenizer, (struct attn_notes){note_message, NULL, NULL});
     if (status == ATTN_OK)
-        status = (pairs_are_wanted(&args->pairs) ? print_pairs : print_tokens)(args, tokenizer,
-                                                                               &encoding, out, err);
+        status = pairs_are_wanted(&args->pairs)
+                     ? print_pairs(args, tokenizer, &encoding, out, err)
+                     : print_tokens(args, tokenizer, &encoding, chat, out, err);
     attn_encoding_release(&encoding);
     return status;
 }
@@ -402,13 +419,11 @@ static enum attn_status encode(const struct tokenize_args *args,
         status = attn_chat_write(
             &chat, &(struct attn_chat_turn){tokenizer, model, text.data, text.size, false},
             &written, err);
-    if (written.drops_tools)
-        note("the chat template does not read --tools");
     if (status == ATTN_OK)
         status =
             encode_text(args, tokenizer,
                         is_chat ? (struct text){.data = written.text, .size = written.size} : text,
-                        is_chat, out, err);
+                        is_chat ? &written : NULL, out, err);
     attn_chat_release(&written);
     text_release(&text);
     return status;

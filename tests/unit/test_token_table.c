@@ -37,7 +37,7 @@ START_TEST(a_token_is_a_row)
 
     ck_assert(attn_tokenizer_encode(tokenizer, "Life is  short", 14, &ATTN_ENCODE_DEFAULT,
                                     &encoding, NULL) == ATTN_OK);
-    ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
+    ck_assert(attn_token_table(tokenizer, &encoding, NULL, &table, NULL) == ATTN_OK);
     expect(table,
            "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\"}\n"
            "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\"}\n"
@@ -46,7 +46,7 @@ START_TEST(a_token_is_a_row)
 
     encoding.n_front = 1, encoding.n_back = 1; /* as if the tokenizer had added two of them */
     encoding.texts[0] = encoding.texts[2] = ATTN_TEXT_NONE;
-    ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
+    ck_assert(attn_token_table(tokenizer, &encoding, NULL, &table, NULL) == ATTN_OK);
     expect(table, "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\", "
                   "\"added\": \"added\"}\n"
                   "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\", "
@@ -57,7 +57,7 @@ START_TEST(a_token_is_a_row)
 
     encoding.n = 2, encoding.n_back = 0, encoding.types[1] = 1; /* and the next one of a pair */
     encoding.texts[1] = ATTN_TEXT_SECOND;
-    ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
+    ck_assert(attn_token_table(tokenizer, &encoding, NULL, &table, NULL) == ATTN_OK);
     expect(table, "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\", "
                   "\"added\": \"added\", \"type\": 0, \"text\": null}\n"
                   "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\", "
@@ -113,7 +113,7 @@ START_TEST(failures_are_reported)
         struct attn_table *table = NULL, *pairs = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_token_table(tokenizer, &encoding, &table, NULL);
+        status = attn_token_table(tokenizer, &encoding, NULL, &table, NULL);
         if (status == ATTN_OK)
             status = attn_pair_table(&pairs, NULL);
         if (status == ATTN_OK)

@@ -190,8 +190,9 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
                               .owner =
                                   asked->form && !is_form(asked, "on") ? asked->form : turn->model,
                               .now = asked->now};
-    written->drops_tools =
-        status == ATTN_OK && asked->tools && !attn_template_reads(parsed, "tools", 5);
+    if (status == ATTN_OK && asked->tools && !attn_template_reads(parsed, "tools", 5))
+        status = attn_error_set(err, ATTN_INVALID, "the template of '%s' does not read 'tools'",
+                                attn_quote_string(talk.owner).text);
     if (status == ATTN_OK)
         status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
     written->size = out.size;

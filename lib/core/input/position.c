@@ -13,6 +13,7 @@
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
+#include "input/talk.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -30,10 +31,13 @@ const struct attn_param_list attn_place_params = ATTN_PARAM_LIST("Interventions"
 
 /* The text in which words are searched. */
 struct text_words {
-    const char *name;          /* "text" or "source" */
-    const char *text;          /* [n_text] */
-    size_t n_text, from;       /* from: the byte where the search begins */
-    size_t n_prompt;           /* bytes in front of the given text */
+    const char *name;    /* "text" or "source" */
+    const char *text;    /* [n_text] */
+    size_t n_text, from; /* from: the byte where the search begins */
+    size_t n_prompt;     /* bytes in front of the given text */
+    /* Of a conversation: words are searched in all messages. */
+    const struct attn_talk_span *messages; /* [n_message] */
+    size_t n_message;
     const size_t *begin, *end; /* [n] byte offsets of the tokens */
     /* The residues of a protein, one for each token; NULL: not a protein. */
     const struct attn_token_bytes *residues;
@@ -59,7 +63,8 @@ struct position_item {
     enum position_form form;
     const char *word; /* [size] without its quotes; of `key:NAME` all of it */
     size_t size;
-    size_t nth; /* which occurrence of the word, from 1; 0: the word must occur once */
+    size_t nth;     /* which occurrence of the word, from 1; 0: the word must occur once */
+    size_t message; /* 1 + the number of the message that has it; 0: any */
 };
 
 /* The tokens `first` to `last`, inclusive, and the bytes of the text in which they were found. */
@@ -122,6 +127,8 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
     const struct attn_input *input = sequence->input;
 
     words->n_prompt = sequence->n_prompt;
+    words->messages = sequence->messages;
+    words->n_message = sequence->n_message;
     if (sequence->has_residues && sequence->tokens.bytes)
         words->residues = &sequence->tokens;
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
@@ -224,6 +231,19 @@ static bool next_added(const struct text_words *words, const struct position_ite
     return false;
 }
 
+/* Whether the bytes [BEGIN, END) are in a message in which ITEM is searched, or in any text that is
+ * no conversation. */
+static bool is_searched(const struct text_words *words, const struct position_item *item,
+                        size_t begin, size_t end)
+{
+    bool is_in = words->n_message == 0;
+
+    for (size_t i = 0; i < words->n_message && !is_in; i++)
+        is_in = begin >= words->messages[i].begin && end <= words->messages[i].end &&
+                (item->message == 0 || item->message == i + 1);
+    return is_in;
+}
+
 /* Finds the next match of ITEM in the text from the byte *AT on, then among the added tokens. */
 static bool next_place(const struct text_words *words, const struct position_item *item, size_t *at,
                        struct token_range *place)
@@ -232,7 +252,8 @@ static bool next_place(const struct text_words *words, const struct position_ite
         const size_t end = *at + item->size;
 
         if (memcmp(words->text + *at, item->word, item->size) == 0 && !is_inside_word(words, *at) &&
-            !is_inside_word(words, end) && find_tokens(words, *at, end, place)) {
+            !is_inside_word(words, end) && is_searched(words, item, *at, end) &&
+            find_tokens(words, *at, end, place)) {
             *at = end;
             return true;
         }
@@ -246,7 +267,8 @@ static bool next_text(const struct text_words *words, const struct position_item
                       struct token_range *place)
 {
     for (; words->n_text >= item->size && *at <= words->n_text - item->size; (*at)++)
-        if (memcmp(words->text + *at, item->word, item->size) == 0) {
+        if (memcmp(words->text + *at, item->word, item->size) == 0 &&
+            is_searched(words, item, *at, *at + item->size)) {
             size_t first = 0;
 
             while (first + 1 < words->n && words->end[first] <= *at)
@@ -365,19 +387,47 @@ static enum attn_status read_item(const char **spec, struct position_item *item,
     return read_nth(at + item->size, end, item, err);
 }
 
+/* Lets ITEM be a word of one message of SEQUENCE: '2_user:cat'. */
+static void choose_message(const struct attn_sequence *sequence, struct position_item *item)
+{
+    const char *colon = memchr(item->word, ':', item->size);
+    const size_t size = colon ? (size_t)(colon - item->word) : 0;
+
+    for (size_t i = 0; colon && item->message == 0 && i < sequence->n_message; i++) {
+        const struct attn_message_name name = attn_message_name(sequence->messages, i);
+
+        if (strlen(name.text) == size && memcmp(name.text, item->word, size) == 0)
+            item->message = i + 1;
+    }
+    if (item->message > 0) {
+        item->word += size + 1;
+        item->size -= size + 1;
+    }
+}
+
 /* Finds the next place of an item: next_place or next_text. */
 typedef bool next_fn(const struct text_words *words, const struct position_item *item, size_t *at,
                      struct token_range *place);
+
+/* Returns the name of the message that has byte AT; "" for other texts. */
+static struct attn_message_name name_of(const struct text_words *words, size_t at)
+{
+    for (size_t i = 0; i < words->n_message; i++)
+        if (at >= words->messages[i].begin && at < words->messages[i].end)
+            return attn_message_name(words->messages, i);
+    return (struct attn_message_name){""};
+}
 
 /* Lists the matches of ITEM that NEXT finds, each by its first token, as "3 'cat', 7 'cat'"; lists
  * all tokens if ITEM is NULL. Truncates the list to OUT [size]. */
 static void list_places(const struct text_words *words, const struct position_item *item,
                         next_fn *next, char *out, size_t size)
 {
-    size_t at = words->from, used = 0, token = 0;
+    size_t at = words->n_message > 0 ? 0 : words->from, used = 0, token = 0;
     struct token_range place;
 
     out[0] = '\0';
+
     while (item ? next(words, item, &at, &place) : token < words->n) {
         const size_t i = item ? place.first : token++;
         const struct attn_quote text =
@@ -385,7 +435,9 @@ static void list_places(const struct text_words *words, const struct position_it
                 ? attn_quote(words->added->bytes[i], words->added->sizes[i])
                 : attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
 
-        attn_fixed_text_append(out, size, &used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
+        attn_fixed_text_append(out, size, &used, "%s%zu '%s'%s%s", used > 0 ? ", " : "", i,
+                               text.text, item && words->n_message > 0 ? " of " : "",
+                               item ? name_of(words, place.begin).text : "");
     }
 }
 
@@ -394,20 +446,26 @@ static enum attn_status report_place(const struct text_words *words,
                                      struct attn_error *err)
 {
     const struct attn_quote word = attn_quote(item->word, item->size);
-    char places[ATTN_ERROR_HINT_SIZE - 32];
+    char places[ATTN_ERROR_HINT_SIZE - 32], messages[ATTN_ERROR_HINT_SIZE / 4] = "";
+    size_t used = 0;
 
     list_places(words, n > 0 ? item : NULL, next, places, sizeof places);
     if (n == 0) {
         attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the %s%s", word.text, words->name,
                        next == next_place ? " as whole tokens" : "");
-        attn_error_hint(err, "the tokens: %s", places);
+        for (size_t i = 0; i < words->n_message; i++)
+            attn_fixed_text_append(messages, sizeof messages, &used, "%s%s",
+                                   i == 0 ? "the messages: " : ", ",
+                                   attn_message_name(words->messages, i).text);
+        attn_error_hint(err, "%s%sthe tokens: %s", messages, used > 0 ? "; " : "", places);
     } else if (item->nth > n) {
         attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the %s, at %s; not %zu",
                        word.text, n, n == 1 ? "" : "s", words->name, places, item->nth);
     } else {
         attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the %s, at %s", word.text, n,
                        words->name, places);
-        attn_error_hint(err, "'%s#2' is the second of them", word.text);
+        attn_error_hint(err, "'%s#2' is the second of them%s", word.text,
+                        words->n_message > 0 ? "; '0_user:WORD' is a word of message 0" : "");
     }
     return ATTN_INVALID;
 }
@@ -447,7 +505,7 @@ static bool find_place(const struct text_words *words, const struct position_ite
                        next_fn *next, struct token_range *found, size_t *n)
 {
     struct token_range place;
-    size_t at = words->from;
+    size_t at = words->n_message > 0 ? 0 : words->from;
 
     for (*n = 0; next(words, item, &at, &place);) {
         ++*n;
@@ -702,6 +760,8 @@ static enum attn_status append_items(const char *spec, const struct attn_places 
                                   place->name, err));
         } else if (!is_seen) {
             ATTN_TRY(read_item(&at, &item, err));
+            if (item.form == FORM_WORD)
+                choose_message(sequence, &item);
             if (item.form != FORM_NUMBER && !words->text)
                 ATTN_TRY(find_words(sequence, words, err));
             ATTN_TRY(append_item(sequence, words, &item, out, err));

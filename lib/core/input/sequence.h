@@ -61,7 +61,9 @@ struct attn_sequence {
     size_t plain[2];
     /* Set before a text is read; NULL: reading cannot be canceled. */
     const volatile sig_atomic_t *cancel;
-    const struct attn_places *places; /* borrowed; names of positions, or NULL */
+    const struct attn_places *places;      /* borrowed; names of positions, or NULL */
+    const struct attn_talk_span *messages; /* [n_message] borrowed; of a conversation, in bytes */
+    size_t n_message;
     /* Borrowed; another sequence of the same length, in whose words and places positions are looked
      * up; NULL: this one. */
     const struct attn_sequence *words_of;

@@ -22,6 +22,15 @@ void attn_chat_release(struct attn_chat_text *written)
     *written = (struct attn_chat_text){0};
 }
 
+struct attn_message_name attn_message_name(const struct attn_talk_span *messages, size_t i)
+{
+    const char *role = messages[i].role;
+    struct attn_message_name name;
+
+    snprintf(name.text, sizeof name.text, "%zu_%s", i, *role ? role : "message");
+    return name;
+}
+
 struct attn_talk_span attn_chat_user(const struct attn_chat_text *written)
 {
     for (size_t i = written->n; i-- > 0;)
@@ -66,7 +75,6 @@ enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, s
                                  const struct attn_places *others, struct attn_sequence *sequence,
                                  struct attn_error *err)
 {
-    enum { NAME_SIZE = ATTN_ROLE_SIZE + 24 };
     const struct attn_talk_span user = {.begin = begin, .end = end};
     const size_t n = sequence->seen.n_picture == 0 ? written->n : 0;
     size_t n_used = 0;
@@ -76,18 +84,19 @@ enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, s
     /* two neighbours may share a token, and a message has two names */
     ATTN_TRY(ATTN_ALLOC(written->positions, 3 * (sequence->encoding.n + n), err));
     ATTN_TRY(ATTN_ALLOC(written->named, 2 * n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(written->names, n * NAME_SIZE + 1, err));
+    ATTN_TRY(ATTN_ALLOC(written->names, n + 1, err));
     if (end > 0)
         add_place(written, sequence, "user", &user, &n_used);
     for (size_t i = n; i-- > 0;) { /* the last of a role comes first */
         const struct attn_talk_span *message = &written->messages[i];
-        char *name = written->names + i * NAME_SIZE;
 
         if (message->end == 0)
             continue;
-        snprintf(name, NAME_SIZE, "%zu_%s", i, *message->role ? message->role : "message");
+        written->names[i] = attn_message_name(written->messages, i);
         add_place(written, sequence, message->role, message, &n_used);
-        add_place(written, sequence, name, message, &n_used);
+        add_place(written, sequence, written->names[i].text, message, &n_used);
+        sequence->messages = written->messages;
+        sequence->n_message = n;
     }
     written->places.items = written->named;
     written->places.others = others;

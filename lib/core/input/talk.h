@@ -5,17 +5,25 @@
 #include "input/sequence.h"
 #include "tokenizer/chat_form.h"
 
+/* The name of a message: its number and its role, "0_system"; "1_message" if the role is unknown.
+ */
+struct attn_message_name {
+    char text[ATTN_ROLE_SIZE + 24];
+};
+
+/* Returns the name of message I of MESSAGES. */
+struct attn_message_name attn_message_name(const struct attn_talk_span *messages, size_t i);
+
 /* A text that a template wrote. Initialize with = {0}; end with attn_chat_release. */
 struct attn_chat_text {
     char *text; /* [size] owns; terminated */
     size_t size;
     struct attn_talk_span *messages; /* [n] owns; where the content of each is */
     size_t n;
-    bool drops_tools; /* tools are given, and the template does not read them */
     /* Set by attn_chat_place: own; the tokens of each message, places that name them, and names. */
     int64_t *positions;
     struct attn_item_place *named;
-    char *names;
+    struct attn_message_name *names;
     struct attn_places places; /* of `named` */
 };
 

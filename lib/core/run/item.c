@@ -168,13 +168,8 @@ static void take_messages(struct attn_item *item, const char *text_key)
         input->text = "";
 }
 
-void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *host,
-                         struct attn_request *request)
+void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request)
 {
-    const struct attn_tokenizer *tokenizer = NULL;
-
-    if (host && item->system && !request->chat.form)
-        attn_host_tokenizer(host, &tokenizer, NULL);
     if (item->chat)
         request->chat.sets = &item->chat, request->chat.n_set = 1;
     if (item->tools)
@@ -183,10 +178,7 @@ void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *h
         request->chat.messages = item->messages;
         request->chat.system = NULL;
         request->input.text = NULL; /* the template writes it */
-    } else if (item->system &&
-               (request->chat.form ? attn_chat_is_wanted(&request->chat)
-                                   : attn_chat_is_wanted(&request->chat) ||
-                                         (tokenizer && attn_tokenizer_chat(tokenizer)->text))) {
+    } else if (item->system && (!request->chat.form || attn_chat_is_wanted(&request->chat))) {
         request->chat.system = item->system;
     }
 }

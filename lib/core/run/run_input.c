@@ -97,9 +97,6 @@ static void note_chat(const struct attn_run *run)
     const char *found = attn_tokenizer_chat(run->tokenizer)->place;
     const struct attn_encoding *encoding = &run->text.encoding;
 
-    if (run->chat.drops_tools)
-        attn_note(request->on_note, request->user, ATTN_NOTE_CHAT,
-                  "the chat template does not read `tools`");
     if (!found || !request->input.text || run->text.n_prompt > 0 || request->chat.form ||
         request->reading.chat == ATTN_CHAT_OFF || attn_chat_is_wanted(&request->chat))
         return;

@@ -220,9 +220,8 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
                    const struct attn_input *given, struct attn_input *input);
 
 /* Gives REQUEST the variables and functions of the template of ITEM, and its messages, or what the
- * system says: if REQUEST wants a conversation, or unless it wants none, if HOST has a template. */
-void attn_item_fill_chat(const struct attn_item *item, const struct attn_host *host,
-                         struct attn_request *request);
+ * system says unless REQUEST wants no conversation. */
+void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request);
 
 /* Selects the first input that ITEM has, until attn_item_choose is called. Pictures are inputs of
  * items without a text, and all inputs share the second text, the types and the mask of keys. */

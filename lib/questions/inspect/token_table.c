@@ -10,10 +10,20 @@
 /* Columns of tokens. The last ones are left out if all their cells would be empty. */
 enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
 
+/* Returns the name of the message of CHAT that has one of bytes BEGIN to END - 1; "": none has. */
+static struct attn_message_name message_of(const struct attn_chat_text *chat, size_t begin,
+                                           size_t end)
+{
+    for (size_t i = 0; i < chat->n; i++)
+        if (end > chat->messages[i].begin && begin < chat->messages[i].end)
+            return attn_message_name(chat->messages, i);
+    return (struct attn_message_name){""};
+}
+
 static enum attn_status append_tokens(struct attn_table *table,
                                       const struct attn_tokenizer *tokenizer,
-                                      const struct attn_encoding *encoding, size_t n_column,
-                                      struct attn_error *err)
+                                      const struct attn_encoding *encoding,
+                                      const struct attn_chat_text *chat, struct attn_error *err)
 {
     static const char *const texts[] = {
         [ATTN_TEXT_NONE] = NULL, [ATTN_TEXT_FIRST] = "text", [ATTN_TEXT_SECOND] = "pair"};
@@ -22,17 +32,22 @@ static enum attn_status append_tokens(struct attn_table *table,
         const char *text = texts[encoding->texts[i]];
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+        const struct attn_message_name message =
+            chat ? message_of(chat, encoding->begin[i], encoding->end[i])
+                 : (struct attn_message_name){""};
+        const char *added = text ? NULL : "added", *sixth = *message.text ? message.text : NULL;
         const struct attn_cell row[N_COLUMN] = {
             attn_cell_integer((int64_t)i),
             attn_cell_integer(encoding->ids[i]),
             attn_cell_integer((int64_t)encoding->begin[i]),
             attn_cell_integer((int64_t)encoding->end[i]),
             attn_cell_text(token, size),
-            [ADDED] = attn_cell_text(text ? NULL : "added", strlen("added")),
+            [ADDED] = chat ? attn_cell_text(sixth, sixth ? strlen(sixth) : 0)
+                           : attn_cell_text(added, strlen("added")),
             [TYPE] = attn_cell_integer(encoding->types[i]),
             [TEXT] = attn_cell_text(text, strlen("text"))};
 
-        ATTN_TRY(attn_table_append(table, row, n_column, err));
+        ATTN_TRY(attn_table_append(table, row, attn_table_n_column(table), err));
     }
     return ATTN_OK;
 }
@@ -46,26 +61,27 @@ bool attn_encoding_has_types(const struct attn_encoding *encoding)
 }
 
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
-                                  const struct attn_encoding *encoding, struct attn_table **table,
+                                  const struct attn_encoding *encoding,
+                                  const struct attn_chat_text *chat, struct attn_table **table,
                                   struct attn_error *err)
 {
-    static const struct attn_column columns[N_COLUMN] = {
+    const struct attn_column columns[N_COLUMN] = {
         {.name = "position", .type = ATTN_VALUE_INTEGER},
         {.name = "id", .type = ATTN_VALUE_INTEGER},
         {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
         {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
         {.name = "token", .type = ATTN_VALUE_TEXT},
-        {.name = "added", .type = ATTN_VALUE_TEXT},
+        {.name = chat ? "message" : "added", .type = ATTN_VALUE_TEXT},
         {.name = "type", .type = ATTN_VALUE_INTEGER},
         {.name = "text", .type = ATTN_VALUE_TEXT},
     };
     const bool has_types = attn_encoding_has_types(encoding);
     const bool has_added = encoding->n_front + encoding->n_back > 0;
-    const size_t n_column = has_types ? N_COLUMN : has_added ? TYPE : ADDED;
+    const size_t n_column = has_types ? N_COLUMN : has_added || chat ? TYPE : ADDED;
     struct attn_table *made = NULL;
 
     ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
-    ATTN_RETURN_MADE(append_tokens(made, tokenizer, encoding, n_column, err), table, made,
+    ATTN_RETURN_MADE(append_tokens(made, tokenizer, encoding, chat, err), table, made,
                      attn_table_free);
 }
 

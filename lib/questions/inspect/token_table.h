@@ -3,21 +3,24 @@
  *
  *     struct attn_table *tokens;
  *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
- *     attn_token_table(tokenizer, &encoding, &tokens, &err);
+ *     attn_token_table(tokenizer, &encoding, NULL, &tokens, &err);
  *     attn_table_write(tokens, ATTN_TABLE_TABBED, -1, sink, &err);
  */
 #ifndef ATTN_INSPECT_TOKEN_TABLE_H
 #define ATTN_INSPECT_TOKEN_TABLE_H
 
+#include "input/talk.h"
 #include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 
 /* Creates a table with a row for each token: position, id, begin and end (byte offsets in its text,
  * half open) and token. If the tokenizer added tokens, also `added`, which is "added" for these and
  * missing for others. For two texts, or if some types are not 0, also `type`, and `text`, which is
- * "text" or "pair" and missing for added tokens. */
+ * "text" or "pair" and missing for added tokens. With CHAT, the text of which they are, `message`
+ * instead of `added`: its name, "0_system", missing for what the template writes. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
-                                  const struct attn_encoding *encoding, struct attn_table **table,
+                                  const struct attn_encoding *encoding,
+                                  const struct attn_chat_text *chat, struct attn_table **table,
                                   struct attn_error *err);
 
 /* Whether ENCODING has tokens of two texts, or of types other than 0. */

@@ -287,7 +287,7 @@ void attn_stream_fill_request(struct attn_stream *stream, const struct attn_item
 
         request->input = item->input;
         attn_item_see(item, attn_host_model(stream->call->host), &given, &request->input);
-        attn_item_fill_chat(item, stream->call->host, request);
+        attn_item_fill_chat(item, request);
     }
     if (item && attn_input_is_given(&item->source))
         request->source = item->source;

@@ -446,7 +446,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
-    attn_item_fill_chat(given, task->host, &request);
+    attn_item_fill_chat(given, &request);
     if (given->neutral.text && attn_input_is_picture(&request.input) &&
         names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES)))
         request.maps.neutral = given->neutral.text;
