@@ -458,7 +458,7 @@ static enum attn_status write_site(struct joined_writer *arrays, const struct si
                                    size_t first, struct attn_error *err)
 {
     const size_t row_size = arrays->n_number * sizeof(float);
-    const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* maximum rows per block */
+    const size_t n_most = 1 + BLOCK / (row_size + 1); /* maximum rows per block */
     struct attn_array *array = &arrays->array;
     enum attn_status status;
     size_t n_row;
