@@ -346,8 +346,6 @@ START_TEST(names_what_an_item_fails_by)
          "makes it a text"},
         {"{\"text\":\"a\",\"baseline\":\"mean\"}", "bad_text",
          "line 1: 'baseline' has 'mean' at byte 23, expected text:TEXT or ids:5,17,3"},
-        {"{\"text\":\"a\",\"target_id\":5}", "bad_value",
-         "line 1: 'target_id' has '5' at byte 24, expected key 'target' with 'ids:5' or a number"},
         {"{\"text\":\"a\",\"foil\":\"b\\u0000\"}", "bad_value",
          "line 1: 'foil' has 'b\\\\u0000' at byte 19, expected a text without NUL"},
         {"{\"text\":\"a\",\"at\":1.5}", "bad_value",
