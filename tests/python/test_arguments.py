@@ -26,6 +26,21 @@ class Arguments(TestCase):
         with self.assertRaisesRegex(TypeError, "^unexpected keyword argument 'zzzz'$"):
             m.run(KEYS, zzzz=1)
 
+    def test_questions_are_about_conversations(self):
+        """messages= is an input of every question, as on the command line."""
+        m, talk = model(), [{"role": "user", "content": "The keys to the cabinet near the door"}, {"role": "assistant", "content": " are"}]
+        with tempfile.NamedTemporaryFile("w", suffix=".jinja") as file:
+            file.write("{% for m in messages %}{{ m.content }}{% endfor %}")
+            file.flush()
+            how = {"messages": talk, "chat": file.name}
+            text = "".join(message["content"] for message in talk)
+            for ask in (lambda **given: m.heads(heads="1.0", **given), lambda **given: m.ablate(target="the", by="layer", **given),
+                        m.sinks, m.lens, lambda **given: m.attribute(target="the", **given)):
+                self.assertEqual(list(ask(**how)), list(ask(text=text)))
+            self.assertEqual(m.generate(n=2, **how).text, m.generate(text, n=2).text)
+            self.assertEqual(m.score(**how)["token"].tolist(), [" are"])
+            self.assertEqual(m.spans(by="span", **how)["span"].tolist()[0], "0_user")
+
     def test_lists_of_messages_are_conversations(self):
         m, talk = model(), [{"role": "user", "content": KEYS}]
         self.assert_raises(attn.InvalidError, "'fable' has no chat template", lambda: m.run(messages=talk))
@@ -75,7 +90,7 @@ class Arguments(TestCase):
     def test_what_would_be_ignored_is_refused(self):
         m, two = model(), (KEYS, KEY)
         for words, call in (
-                ("there is no text, expected one of a text, image, probe, items", lambda: m.heads()),
+                ("there is no text, expected one of a text, image, messages, probe, items", lambda: m.heads()),
                 ("there is no text", lambda: m.similarity()),
                 ("a text and items are given", lambda: m.lens(KEYS, items=[KEY])),
                 ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),

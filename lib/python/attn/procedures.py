@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from .model import Model
 
 
+def _is_text(text, options: dict) -> bool:
+    return text is not None or any(options.get(name) is not None for name in ("image", "messages"))
+
+
 def _need_text(text, options: dict) -> None:
-    if text is None and options.get("image") is None:
-        raise TypeError("there is no text, expected one of a text, image")
+    if not _is_text(text, options):
+        raise TypeError("there is no text, expected one of a text, image, messages")
 
 
 def _share_pair(question: _Question, other: c.attn_input) -> None:
@@ -65,16 +69,15 @@ class _Question:
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options, self.given)
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
-        is_text = text is not None or options.get("image") is not None
-        inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False,
+        inputs = {"a text": _is_text(text, options), "items": is_of_items, "a probe": given.get("probe", False) is not False,
                   **{name: is_asked(given.get(name)) for name in ("from_weights", "composition", "svd")}}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")
         if not found:
-            ways = ["a text", "image", *(["probe"] if "probe" in given else []), "items"]
+            ways = ["a text", "image", "messages", *(["probe"] if "probe" in given else []), "items"]
             raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
-        if not is_text:
+        if not inputs["a text"]:
             refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options).check_stacks(self.host)
         self.keep = self.request.keep
@@ -340,8 +343,8 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     """
     given, has_items = locals(), options.get("items") is not None
     called(on_token, "on_token")
-    if has_items == (text is not None or options.get("source") is not None):
-        raise TypeError("expected a text or items, or a source to translate")
+    if has_items == any(value is not None for value in (text, options.get("source"), options.get("messages"))):
+        raise TypeError("expected a text, messages or items, or a source to translate")
     refuse_unused(options)
     request = Request(text, **({} if has_items else options))
     keep: list = []

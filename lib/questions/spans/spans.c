@@ -141,9 +141,6 @@ static const struct attn_param_rule rules[] = {
      .needs = "effect",
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},
     {.given = "effect",
-     .needs = "target|target_id|metric|continuation|generated|items",
-     .message = "`effect` needs `target`, or an answer by `continuation` or `generated`"},
-    {.given = "effect",
      .excludes = "by:step",
      .message = "`effect` is of all queries together, and `by step` of each"},
     {.given = "generated", .excludes = "continuation"},
@@ -201,6 +198,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (frame->item)
         queries = attn_number_list_or(frame->item->queries, queries);
     spans->args = frame->args;
+    spans->has_queries = queries.n > 0 || queries.text;
     if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
         return attn_error_set(err, ATTN_INVALID,
                               "`by step` of `items` needs `each`: steps of different texts have no "
@@ -211,6 +209,22 @@ static enum attn_status choose(void *state, struct attn_error *err)
     frame->request.selection.queries =
         attn_number_list_or(queries, (struct attn_number_list){.text = "-1"});
     return ATTN_OK;
+}
+
+/* Returns the first token of the last message of RUN, a conversation, if that is the assistant's;
+ * else its number of tokens. */
+static size_t find_last_answer(const struct attn_run *run)
+{
+    const struct attn_sequence *text = &run->text;
+    const struct attn_talk_span *last = &text->messages[text->n_message - 1];
+    size_t i = 0;
+
+    if (strcmp(last->role, "assistant") != 0)
+        return text->n;
+    while (i < text->n &&
+           (text->encoding.texts[i] == ATTN_TEXT_NONE || text->encoding.end[i] <= last->begin))
+        i++;
+    return i > 0 ? i : text->n;
 }
 
 /* Appends the answer to the text, and prepares the run of both. */
@@ -224,12 +238,17 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
     spans->n = spans->n_prompt = frame->run->text.n;
     if (spans->run->text.seen.n_picture > 0)
         spans->n_prompt = spans->run->text.seen.n_prompt;
-    if (!args->continuation && args->n_generated == 0)
+    if (!args->continuation && args->n_generated == 0) {
+        if (!spans->has_queries && frame->run->text.messages)
+            spans->n_prompt = find_last_answer(frame->run);
         return ATTN_OK;
+    }
     spans->made = ATTN_GENERATION_DEFAULT;
     ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
                                      args->continuation, &spans->made, err));
     request.input = attn_generation_input(&frame->request.input, &spans->made);
+    if (request.input.ids)
+        request.chat = (struct attn_chat_request){.form = "off"}; /* they have its form */
     request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
@@ -289,6 +308,10 @@ static enum attn_status find_answer(struct attn_spans_run *spans, struct attn_er
 
     if (!spans->args->has_effect)
         return ATTN_OK;
+    if (spans->n_prompt == spans->n && !args.target && !args.target_id && !args.metric)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`effect` needs `target`, or an answer by `continuation`, "
+                           "`generated`, or the last of `messages`");
     if (spans->n_prompt == spans->n)
         return attn_frame_find_answer(&spans->frame, &args, &spans->answer, err);
     args.metric = ATTN_ANSWER_CE;
@@ -504,11 +527,12 @@ static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
     struct attn_spans_args *given = args;
+    const bool may_end_with_it = item->messages && !item->answer.target && !item->answer.target_id;
 
     (void)request;
     if (attn_input_is_given(&item->neutral))
         given->neutral = item->neutral;
-    return given->has_effect && !given->continuation && given->n_generated == 0
+    return given->has_effect && !given->continuation && given->n_generated == 0 && !may_end_with_it
                ? attn_item_answer(item, &given->answer, err)
                : ATTN_OK;
 }

@@ -63,6 +63,7 @@ struct attn_spans_run {
     const struct attn_span *gold;       /* the right one, which the item names; or NULL */
     size_t n_span, n, n_prompt;         /* n: tokens of the run; n_prompt: without the answer */
     bool is_of_source;                  /* the heads attend to the source, and spans are in it */
+    bool has_queries;                   /* queries are given */
     struct attn_span_keys keys;         /* of the text, or of the source */
     struct attn_parks *parks[2];        /* own; of the text, or NULL: unknown; and unused */
     size_t *queries;                    /* [n_query] ascending */

@@ -99,11 +99,13 @@ static enum attn_status add_messages(struct attn_spans_run *spans, size_t *capac
 {
     const struct attn_run *run = spans->frame.run;
     const char *list = spans->args->spans;
+    /* the last message may be the answer */
+    const size_t n = run->chat.n - (spans->run == run && spans->n_prompt < spans->n);
     struct attn_item_place place;
 
     if (spans->is_of_source || run->text.seen.n_picture > 0 || (!list && spans->n_span > 0))
         return ATTN_OK;
-    for (size_t i = 0; i < run->chat.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         ATTN_TRY(find_message(spans, i, &place, err));
         if (place.spec.n > 0 && (!list || is_span(list, place.name)))
             ATTN_TRY(add_places(spans, &place, 1, capacity, err));
