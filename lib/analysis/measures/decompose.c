@@ -72,7 +72,7 @@ void attn_qr_apply(const double *a, size_t m, size_t n, const double *tau, doubl
 
 enum { MOST_SWEEPS = 60, MOST_STEPS = 60 };
 
-static double dot(const double *a, const double *b, size_t n)
+double attn_dot(const double *a, const double *b, size_t n)
 {
     double sum = 0;
 
@@ -96,7 +96,7 @@ static void rotate(double *a, double *b, size_t n, double c, double s)
 static bool make_orthogonal(double *columns, double *v, size_t n, size_t p, size_t q)
 {
     double *a = columns + p * n, *b = columns + q * n;
-    const double aa = dot(a, a, n), bb = dot(b, b, n), ab = dot(a, b, n);
+    const double aa = attn_dot(a, a, n), bb = attn_dot(b, b, n), ab = attn_dot(a, b, n);
     double zeta, t, c;
 
     if (ab == 0 || fabs(ab) <= DBL_EPSILON * sqrt(aa) * sqrt(bb))
@@ -146,7 +146,7 @@ void attn_svd(double *k, size_t n, double *s, double *u, double *v)
                 is_turned |= make_orthogonal(k, v, n, p, q);
     }
     for (size_t i = 0; i < n; i++)
-        s[i] = sqrt(dot(k + i * n, k + i * n, n));
+        s[i] = sqrt(attn_dot(k + i * n, k + i * n, n));
     for (size_t i = 0; i < n; i++) {
         size_t most = i;
         double value;
@@ -335,7 +335,7 @@ static void step(struct block *b, int n_step)
         }
         if (i + 1 == high)
             column[2] = 0;
-        s = copysign(sqrt(dot(column, column, 3)), column[0]);
+        s = copysign(sqrt(attn_dot(column, column, 3)), column[0]);
         if (s == 0)
             continue;
         if (i > first)

@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Returns the sum of the products of A [n] and B [n], in the order of the components. */
+double attn_dot(const double *a, const double *b, size_t n);
+
 /* Decomposes A [m, n] by Householder reflections (Golub and Van Loan, 5.2.1). Below the diagonal A
  * receives the vectors of the reflections, whose first component is 1, and the first N numbers of
  * TAU [2 n] their factors; the others are scratch. */

@@ -43,9 +43,10 @@ static enum attn_status read_torch(struct attn_file *file, const struct attn_jso
 {
     struct attn_pickle *pickle;
     enum attn_status status;
+    bool is_late;
 
-    ATTN_TRY(attn_torch_take(file, &opened->files, &pickle, err));
-    status = attn_trained_read(pickle, own, opened, err);
+    ATTN_TRY(attn_torch_take(file, &opened->files, &pickle, &is_late, err));
+    status = attn_trained_read(pickle, is_late, own, opened, err);
     attn_pickle_free(pickle);
     return status;
 }

@@ -32,6 +32,7 @@ struct reader {
     struct storage *storages; /* [n_storage] owns; sorted by key */
     size_t n_storage;
     attn_pickle_value tensors; /* the dictionary */
+    bool names_order;          /* a member names the order of bytes */
     struct attn_error *err;
 };
 
@@ -188,9 +189,11 @@ static enum attn_status read_zip(struct reader *r, struct attn_zip *zip)
     for (size_t i = 0; i < zip->n; i++) {
         const struct attn_zip_member *member = &zip->members[i];
 
-        if (is_member(member, pickle->name, n_folder, "/byteorder") &&
-            compare_bytes((const char *)r->file->data + member->begin, member->size, "little", 6) !=
-                0)
+        if (!is_member(member, pickle->name, n_folder, "/byteorder"))
+            continue;
+        r->names_order = true;
+        if (compare_bytes((const char *)r->file->data + member->begin, member->size, "little", 6) !=
+            0)
             return attn_error_set(r->err, ATTN_UNSUPPORTED,
                                   "'%s' has big-endian numbers, expected little-endian ones",
                                   r->path.text);
@@ -622,7 +625,8 @@ static enum attn_status read_file(struct reader *r, struct attn_tensor_files *fi
 }
 
 enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_files **out,
-                                 struct attn_pickle **pickle, struct attn_error *err)
+                                 struct attn_pickle **pickle, bool *names_order,
+                                 struct attn_error *err)
 {
     struct attn_tensor_files *files = attn_tensor_files_create(1, err);
     struct reader r = {.err = err};
@@ -640,14 +644,14 @@ enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_file
     if (status != ATTN_OK || !pickle)
         attn_pickle_free(r.pickle);
     else
-        *pickle = r.pickle;
+        *pickle = r.pickle, *names_order = r.names_order;
     ATTN_RETURN_MADE(status, out, files, attn_tensor_files_free);
 }
 
 static enum attn_status take(struct attn_file *file, struct attn_tensor_files **out,
                              struct attn_error *err)
 {
-    return attn_torch_take(file, out, NULL, err);
+    return attn_torch_take(file, out, NULL, NULL, err);
 }
 
 const struct attn_opener attn_opener_torch = {.is_tensors = attn_torch_is_file,

@@ -22,10 +22,12 @@
 bool attn_torch_is_file(const struct attn_file *file);
 
 /* Creates a directory of FILE alone. Takes FILE over, and closes it also on failure. If PICKLE is
- * not NULL, *pickle is its object, which borrows from *out. ATTN_UNSUPPORTED if a tensor, or the
- * whole object, needs a call. */
+ * not NULL, *pickle is its object, which borrows from *out, and *names_order whether a member names
+ * the order of bytes, as PyTorch 2.1 of October 2023 and later ones do. ATTN_UNSUPPORTED if a
+ * tensor, or the whole object, needs a call. */
 enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_files **out,
-                                 struct attn_pickle **pickle, struct attn_error *err);
+                                 struct attn_pickle **pickle, bool *names_order,
+                                 struct attn_error *err);
 
 /* Sorts the tensors of FILES by name. ATTN_FORMAT if two have the same. */
 enum attn_status attn_torch_sort(const struct attn_tensor_files *files, struct attn_error *err);

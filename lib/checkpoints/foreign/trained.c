@@ -30,6 +30,7 @@ struct trained {
     const struct attn_pickle *pickle;
     attn_pickle_value root, args; /* the object, and the sizes in it */
     const char *args_name;
+    bool is_late; /* written after May 2023 */
     const struct attn_json *own;
     struct attn_opened *opened;
     struct attn_quote path;
@@ -216,7 +217,7 @@ static enum attn_status read_nanogpt(struct trained *t)
     for (int i = 0; i < N_SIZE; i++)
         ATTN_TRY(read_arg(t, keys[i][0], i, false));
     ATTN_TRY(read_own(t));
-    if (bias != ATTN_PICKLE_NONE &&
+    if (bias != ATTN_PICKLE_NONE && !t->is_late &&
         !(t->own && attn_node_find(attn_json_root(t->own), "activation_function")))
         t->opened->note = "is read with the exact GELU; nanoGPT before 17 May 2023 used that of "
                           "tanh, and files do not say which";
@@ -672,11 +673,13 @@ static bool has_arg(struct trained *t, const char *name, const char *key)
     return attn_pickle_find(t->pickle, t->args, key) != ATTN_PICKLE_NONE;
 }
 
-enum attn_status attn_trained_read(const struct attn_pickle *pickle, const struct attn_json *own,
-                                   struct attn_opened *opened, struct attn_error *err)
+enum attn_status attn_trained_read(const struct attn_pickle *pickle, bool is_late,
+                                   const struct attn_json *own, struct attn_opened *opened,
+                                   struct attn_error *err)
 {
     struct trained t = {.pickle = pickle,
                         .root = attn_pickle_root(pickle),
+                        .is_late = is_late,
                         .own = own,
                         .opened = opened,
                         .path = attn_quote_string(attn_tensor_files_path(opened->files, 0)),

@@ -19,9 +19,11 @@
 #include "formats/opener.h"
 
 /* Reads the config of OPENED, whose tensors are there, and gives these the names that are read.
- * PICKLE is the object of the file. OWN is the file of the user's; or NULL. */
-enum attn_status attn_trained_read(const struct attn_pickle *pickle, const struct attn_json *own,
-                                   struct attn_opened *opened, struct attn_error *err);
+ * PICKLE is the object of the file, which IS_LATE says was written after May 2023. OWN is the file
+ * of the user's; or NULL. */
+enum attn_status attn_trained_read(const struct attn_pickle *pickle, bool is_late,
+                                   const struct attn_json *own, struct attn_opened *opened,
+                                   struct attn_error *err);
 
 /* Gets the sizes that OWN has under either of TWO, as *size if it is 0. Fails if it has another
  * number than *size. */

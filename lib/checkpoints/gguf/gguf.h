@@ -5,8 +5,6 @@
  *     size_t n_layer;
  *     attn_gguf_take(&file, ATTN_MAP, &gguf, &err); // by attn_file_open
  *     attn_gguf_get_size(gguf, "llama.block_count", &n_layer, &err);
- *     for (size_t i = 0; i < attn_gguf_count(gguf); i++)
- * X(gguf);
  *
  * Layout, little-endian: "GGUF", u32 version, u64 tensors, u64 pairs; each pair a key, a u32 type
  * and a value; each tensor a name, u32 dimensions, their u64 sizes (the contiguous one first), a

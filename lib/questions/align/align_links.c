@@ -2,6 +2,7 @@
 #include "align/align_internal.h"
 
 #include "base/status_internal.h"
+#include "measures/decompose.h"
 #include "measures/parks.h"
 #include "model/config_internal.h"
 #include "trace/trace_internal.h"
@@ -152,15 +153,6 @@ void attn_align_allocate(struct attn_align_run *align, size_t n_source, size_t n
     align->unit_links = attn_frame_alloc(&align->frame, n_unit, 1);
 }
 
-static double multiply(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* Links the units of both sides, and from these their words. */
 static enum attn_status link_units(struct attn_align_run *align, struct attn_error *err)
 {
@@ -171,11 +163,11 @@ static enum attn_status link_units(struct attn_align_run *align, struct attn_err
 
     for (size_t i = 0; i < n_unit; i++) {
         const double *u = a->units + i / b->n_unit * d, *v = b->units + i % b->n_unit * d;
-        const double product = multiply(u, v, d);
+        const double product = attn_dot(u, v, d);
 
         align->unit_x[i] = align->rule.method == ATTN_LINK_SOFTMAX
                                ? product
-                               : product / sqrt(multiply(u, u, d) * multiply(v, v, d));
+                               : product / sqrt(attn_dot(u, u, d) * attn_dot(v, v, d));
     }
     memset(align->unit_links, 0, n_unit);
     ATTN_TRY(

@@ -443,6 +443,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         diff->other.on_progress = diff->other.on_part = NULL;
         diff->other.user = request->user;
     }
+    attn_frame_take_plain(&procedure, &diff->other);
     attn_frame_choose_nothing(request);
     request->selection.sites = "pattern";
     attn_frame_choose_nothing(&diff->other);

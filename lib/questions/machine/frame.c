@@ -115,6 +115,13 @@ static enum attn_status check_layers(const struct attn_procedure *procedure,
                : ATTN_INVALID;
 }
 
+void attn_frame_take_plain(const struct attn_procedure *procedure, struct attn_request *request)
+{
+    if (!procedure->reads_turns && !procedure->makes_runs && !request->chat.form &&
+        !attn_input_is_picture(&request->input) && !attn_chat_is_wanted(&request->chat))
+        request->chat.form = "off";
+}
+
 /* Lets PROCEDURE change the request of FRAME before its run is prepared. */
 static enum attn_status choose(const struct attn_procedure *procedure, struct attn_frame *frame,
                                struct attn_error *err)
@@ -148,6 +155,7 @@ static enum attn_status find_rows(const struct attn_procedure *procedure, struct
                                   struct attn_error *err)
 {
     ATTN_TRY(check_layers(procedure, attn_host_model(frame->host), err));
+    attn_frame_take_plain(procedure, &frame->request);
     if (!procedure->makes_runs || procedure->choose)
         ATTN_TRY(choose(procedure, frame, err));
     if (!procedure->makes_runs)

@@ -118,7 +118,8 @@ struct attn_procedure {
     /* prepares its runs itself, also for items (attn_stream_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
-    bool needs_output;         /* the model must have an output layer */
+    bool needs_output; /* the model must have an output layer */
+    bool reads_turns;  /* a text that is no conversation is noted, if its model is for them */
     bool reads_unequal_layers; /* it answers about layers of unequal sizes, as Gemma 4 has */
     /* checks the arguments only */
     enum attn_status (*check)(const void *args, struct attn_error *err);
@@ -201,6 +202,9 @@ struct attn_frame {
     size_t n_owned;
     bool lacks_memory; /* an allocation failed; see attn_frame_memory */
 };
+
+/* Lets PROCEDURE read the text of REQUEST as it is, without a note that it is no conversation. */
+void attn_frame_take_plain(const struct attn_procedure *procedure, struct attn_request *request);
 
 /* Clears selection, predictions and outputs of REQUEST. */
 void attn_frame_choose_nothing(struct attn_request *request);

@@ -2,12 +2,6 @@
  * item_notes.h - the notes about many items, and which of the caller's values no item uses. Private
  * to lib/questions.
  *
- *     attn_item_notes_create(&request, &notes, &err);
- *     attn_item_notes_fill(notes, &of_item);             // its runs send each note once
- *     attn_item_notes_failure(notes, &result);
- *     attn_item_notes_end(notes, n);                     // edits that changed nothing
- *     attn_item_notes_free(notes);
- *
  * Functions may be called on any thread; one at a time calls the caller.
  */
 #ifndef ATTN_MACHINE_ITEM_NOTES_H

@@ -554,6 +554,7 @@ static void release(void *state)
 
 static const struct attn_procedure procedure = {
     .question = &attn_question_generate,
+    .reads_turns = true,
     .needs_output = true,
     .state_size = sizeof(struct generator),
     .sum_size = sizeof(struct attn_generation),
@@ -569,6 +570,7 @@ static const struct attn_procedure of_items = {
     .question = &attn_question_generate,
     .columns = item_columns,
     .n_column = N_COLUMN,
+    .reads_turns = true,
     .needs_output = true,
     .state_size = sizeof(struct generator),
     .sum_size = sizeof(struct attn_generation),
