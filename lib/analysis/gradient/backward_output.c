@@ -221,21 +221,23 @@ static void back_parts(struct attn_backward *b, const float *rows, const float *
 {
     const size_t width = b->f->dims.d_model, n = b->n;
     const int32_t *mask = b->f->key_mask;
-    const size_t n_seen = attn_key_mask_count(mask, n), last = attn_key_mask_last(mask, n);
+    const size_t last = attn_key_mask_last(mask, n);
 
     for (unsigned left = b->model->sentence.pools; left > 0; left >>= 4) {
-        const unsigned part = left & 15;
+        const enum attn_pooled pool = left & 15;
+        const double total = attn_pooled_total(pool, mask, n);
 
         for (size_t k = 0; k < width; k++) {
-            size_t row = part == POOL_FIRST ? 0 : last;
+            size_t row = pool == ATTN_POOLED_FIRST ? 0 : last;
 
-            for (size_t i = last; i-- > 0 && part == POOL_MAX;)
+            for (size_t i = last; i-- > 0 && pool == ATTN_POOLED_MAX;)
                 if (attn_key_mask_keeps(mask, i) && rows[i * width + k] >= rows[row * width + k])
                     row = i;
-            for (size_t i = 0; i < n && part == POOL_MEAN; i++)
+            for (size_t i = 0; i < n && attn_pooled_is_sum(pool); i++)
                 if (attn_key_mask_keeps(mask, i))
-                    b->d_normed[i * width + k] += (float)((double)d[k] / (double)n_seen);
-            if (part != POOL_MEAN)
+                    b->d_normed[i * width + k] +=
+                        (float)(attn_pooled_weight(pool, i) * (double)d[k] / total);
+            if (!attn_pooled_is_sum(pool))
                 b->d_normed[row * width + k] += d[k];
         }
         d += width;
@@ -258,6 +260,12 @@ static void back_sentence(struct attn_backward *b, const float *rows, float *d)
         const struct attn_sentence_step *step = &sentence->steps[i];
         const float *x = b->f->gathered + i * sentence->most;
 
+        if (step->norm.w.data) {
+            attn_norm_read(b->f, &step->norm);
+            attn_norm_row_back(b, b->f->vectors, x, width, dy, dx);
+            memcpy(dy, dx, width * sizeof *dy);
+            continue;
+        }
         if (!step->map.weight.data) {
             back_length(b, x, width, dy);
             continue;

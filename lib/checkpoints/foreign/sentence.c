@@ -2,8 +2,8 @@
  * sentence.c - the modules that compute the vector of a text, as sentence-transformers saves them.
  * modules.json lists a Transformer, which is the model, a Pooling, and Dense and Normalize modules.
  *
- *     x = the chosen ones of [cls; max; mean; last] of the rows, concatenated
- *     x = act(x W + b), or x / |x|, for each further module
+ *     x = the chosen ones of [cls; max; mean; sqrt; weighted; last] of the rows, concatenated
+ *     x = act(x W + b), or normalize(x) w + b, or x / |x|, for each further module but Dropout
  *
  * Traps: the mean includes [CLS] and [SEP]; max_seq_length is read from there as the limit of a
  * text.
@@ -42,11 +42,7 @@ static enum attn_status refuse_settings(const struct attn_json *json, struct att
     static const struct {
         const char *key;
         bool value;
-    } settings[] = {{"pooling_mode_mean_sqrt_len_tokens", true},
-                    {"pooling_mode_weightedmean_tokens", true},
-                    {"include_prompt", false},
-                    {"use_residual", true},
-                    {"do_lower_case", true}};
+    } settings[] = {{"include_prompt", false}, {"use_residual", true}, {"do_lower_case", true}};
 
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         bool value = !settings[i].value;
@@ -62,10 +58,13 @@ static enum attn_status refuse_settings(const struct attn_json *json, struct att
 
 static const struct {
     const char *mode, *key;
-} pools[] = {{"cls", "pooling_mode_cls_token"},
-             {"max", "pooling_mode_max_tokens"},
-             {"mean", "pooling_mode_mean_tokens"},
-             {"lasttoken", "pooling_mode_lasttoken"}};
+    enum attn_pooled pool;
+} pools[] = {{"cls", "pooling_mode_cls_token", ATTN_POOLED_FIRST},
+             {"max", "pooling_mode_max_tokens", ATTN_POOLED_MAX},
+             {"mean", "pooling_mode_mean_tokens", ATTN_POOLED_MEAN},
+             {"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", ATTN_POOLED_SQRT},
+             {"weightedmean", "pooling_mode_weightedmean_tokens", ATTN_POOLED_WEIGHTED},
+             {"lasttoken", "pooling_mode_lasttoken", ATTN_POOLED_LAST}};
 
 enum { N_POOL = sizeof pools / sizeof *pools, MOST_POOLS = 8 };
 
@@ -87,14 +86,14 @@ static enum attn_status read_pooling(struct sentence_reader *reader, const struc
             i++;
         if (i == N_POOL || n_pool == MOST_POOLS)
             return refuse(json, "pooling_mode", name ? name : "no text", err);
-        sentence->pools |= 1U << (i + 4 * n_pool++);
+        sentence->pools |= (unsigned)pools[i].pool << 4 * n_pool++;
     }
     for (unsigned i = 0; i < N_POOL && !has_modes; i++) {
         bool is_chosen = false;
 
         ATTN_TRY(attn_json_get_bool(json, root, pools[i].key, &is_chosen, err));
         if (is_chosen)
-            sentence->pools |= 1U << (i + 4 * n_pool++);
+            sentence->pools |= (unsigned)pools[i].pool << 4 * n_pool++;
     }
     reader->width = n_pool * reader->model->config.d_model;
     return reader->width > 0 ? ATTN_OK : refuse(json, "pooling_mode", "none", err);
@@ -120,6 +119,15 @@ static enum attn_status find_tensor(const struct attn_tensor_files *files, const
                           "last of %zu",
                           name, attn_quote_string(attn_tensor_files_path(files, 0)).text,
                           is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
+}
+
+/* Returns the vector of TENSOR, which has one axis. */
+static struct attn_vector vector_of(const struct attn_tensor *tensor)
+{
+    return (struct attn_vector){.data = tensor->data,
+                                .dtype = tensor->dtype,
+                                .n = tensor->shape[0],
+                                .group = tensor->shape[0]};
 }
 
 static enum attn_status read_dense(struct sentence_reader *reader, const struct attn_source *folder,
@@ -157,8 +165,21 @@ static enum attn_status read_dense(struct sentence_reader *reader, const struct 
     if (!has_bias)
         return ATTN_OK;
     ATTN_TRY(find_tensor(step->files, "linear.bias", 1, reader->width, &b, err));
-    step->map.bias = (struct attn_vector){
-        .data = b.data, .dtype = b.dtype, .n = reader->width, .group = reader->width};
+    step->map.bias = vector_of(&b);
+    return ATTN_OK;
+}
+
+/* Reads a LayerNorm, with torch's usual eps: no file has it. */
+static enum attn_status read_norm(struct sentence_reader *reader, const struct attn_source *folder,
+                                  struct attn_sentence_step *step, struct attn_error *err)
+{
+    struct attn_tensor w, b;
+
+    ATTN_TRY(attn_safetensors_open(folder, ATTN_MAP, &step->files, err));
+    ATTN_TRY(find_tensor(step->files, "norm.weight", 1, reader->width, &w, err));
+    ATTN_TRY(find_tensor(step->files, "norm.bias", 1, reader->width, &b, err));
+    step->norm = (struct attn_norm_weights){vector_of(&w), vector_of(&b),
+                                            !attn_config_norms_mean(&reader->model->config), 1e-5F};
     return ATTN_OK;
 }
 
@@ -173,6 +194,7 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     struct attn_buffer folder = {0};
     struct attn_source source = {.directory = NULL};
     enum attn_status status;
+    bool is_norm;
 
     ATTN_TRY(attn_json_get_string(modules, node, "type", &type, err));
     ATTN_TRY(attn_json_get_string(modules, node, "path", &path, err));
@@ -183,7 +205,11 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
         sentence->n_step++;
         return ATTN_OK;
     }
-    if (i == 0 || strcmp(kind, i == 1 ? "Pooling" : "Dense") != 0 || is_full)
+    if (i > 1 && strcmp(kind, "Dropout") == 0)
+        return ATTN_OK;
+    is_norm =
+        i > 1 && strcmp(kind, "LayerNorm") == 0 && !attn_norm_adds_one(reader->model->config.norm);
+    if (i == 0 || (!is_norm && strcmp(kind, i == 1 ? "Pooling" : "Dense") != 0) || is_full)
         return refuse(modules, "type", type, err);
     if (attn_os_is_absolute(path) || strstr(path, ".."))
         return refuse(modules, "path", path, err);
@@ -195,6 +221,8 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
         status = refuse_settings(json, err);
     if (status == ATTN_OK && i == 1)
         status = read_pooling(reader, json, err);
+    else if (status == ATTN_OK && is_norm)
+        status = read_norm(reader, &source, &sentence->steps[sentence->n_step++], err);
     else if (status == ATTN_OK)
         status = read_dense(reader, &source, json, &sentence->steps[sentence->n_step++], err);
     attn_json_free(json);

@@ -219,17 +219,18 @@ struct pooled_rows {
     size_t n, d;
 };
 
-/* Y [d] = the mean of the rows. */
-static void find_mean(const struct pooled_rows *rows, float *y)
+/* Y [d] = the sum POOL of the rows. */
+static void find_sum(const struct pooled_rows *rows, enum attn_pooled pool, float *y)
 {
-    const size_t n = attn_key_mask_count(rows->mask, rows->n);
+    const double total = attn_pooled_total(pool, rows->mask, rows->n);
 
     for (size_t k = 0; k < rows->d; k++) {
         double sum = 0;
 
         for (size_t row = 0; row < rows->n; row++)
-            sum += attn_key_mask_keeps(rows->mask, row) ? (double)rows->x[row * rows->d + k] : 0;
-        y[k] = (float)(sum / (double)n);
+            if (attn_key_mask_keeps(rows->mask, row))
+                sum += attn_pooled_weight(pool, row) * (double)rows->x[row * rows->d + k];
+        y[k] = (float)(sum / total);
     }
 }
 
@@ -240,14 +241,14 @@ static void pool_rows(const struct pooled_rows *rows, unsigned pools, float *y)
     const float *x = rows->x;
 
     for (; pools > 0; pools >>= 4) {
-        const unsigned part = pools & 15;
+        const enum attn_pooled pool = pools & 15;
 
-        memcpy(y, part == POOL_FIRST ? x : x + last * d, d * sizeof *y);
-        for (size_t i = 0; i < last * d && part == POOL_MAX; i++)
+        memcpy(y, pool == ATTN_POOLED_FIRST ? x : x + last * d, d * sizeof *y);
+        for (size_t i = 0; i < last * d && pool == ATTN_POOLED_MAX; i++)
             if (attn_key_mask_keeps(rows->mask, i / d) && x[i] > y[i % d])
                 y[i % d] = x[i];
-        if (part == POOL_MEAN)
-            find_mean(rows, y);
+        if (attn_pooled_is_sum(pool))
+            find_sum(rows, pool, y);
         y += d;
     }
 }
@@ -264,8 +265,13 @@ static void run_modules(struct attn_forward *f)
         const struct attn_sentence_step *step = &sentence->steps[i];
         float *y = x + f->feed.n_part * sentence->most;
 
+        if (step->norm.w.data)
+            attn_norm_read(f, &step->norm);
         for (size_t k = 0; k < f->feed.n_part && !step->map.weight.data; k++)
-            divide_by_length(x + k * width, width, y + k * width);
+            if (step->norm.w.data)
+                attn_norm_row(f, x + k * width, width, y + k * width);
+            else
+                divide_by_length(x + k * width, width, y + k * width);
         if (step->map.weight.data) {
             attn_map_step(f, &step->map, step->has_activation ? &step->activation : NULL, x,
                           f->feed.n_part, y);
@@ -330,13 +336,14 @@ void attn_decoder_pool(struct attn_forward *f, const float *x)
         if (config->pooling == ATTN_POOLING_PROJECTED)
             divide_by_length(f->projected + i * f->dims.d_projected, f->dims.d_projected, y);
         else if (attn_config_has_mean(config))
-            find_mean(&(struct pooled_rows){rows, part->key_mask, part->n_row, d}, y);
+            find_sum(&(struct pooled_rows){rows, part->key_mask, part->n_row, d}, ATTN_POOLED_MEAN,
+                     y);
         else
             memcpy(y, find_pooled(f, part, x),
                    (config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1) * d * sizeof *y);
         if (config->pooling == ATTN_POOLING_FIRST_AND_MEAN)
-            find_mean(&(struct pooled_rows){rows + n_front * d, NULL, part->n_row - n_front, d},
-                      y + d);
+            find_sum(&(struct pooled_rows){rows + n_front * d, NULL, part->n_row - n_front, d},
+                     ATTN_POOLED_MEAN, y + d);
     }
 }
 

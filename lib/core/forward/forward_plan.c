@@ -220,6 +220,7 @@ static size_t widest_row(const struct attn_forward *f)
     size_t widest = max_size(f->dims.d_model, f->model->config.d_embed);
 
     widest = max_size(widest, weights->ln_layer_input.w.n);
+    widest = max_size(widest, f->model->sentence.most);
     if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
         widest = max_size(widest, f->model->config.d_source);
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)

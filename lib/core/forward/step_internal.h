@@ -193,9 +193,6 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
  * needed. Returns the status of the feed. */
 enum attn_status attn_decoder_run(struct attn_forward *f);
 
-/* The parts that a pooled vector may consist of (attn_sentence.pools). */
-enum { POOL_FIRST = 1, POOL_MAX = 2, POOL_MEAN = 4, POOL_LAST = 8 };
-
 /* Computes one row for each sequence, the input of a classifier's head or matrix, from its rows of
  * X [n_row, D], into f->final. */
 void attn_decoder_pool(struct attn_forward *f, const float *x);

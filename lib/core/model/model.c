@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include "attention/attention_internal.h"
+#include "attention/keys.h"
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/os/os.h"
@@ -19,6 +20,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
+{
+    double total = 0;
+
+    for (size_t i = 0; i < n; i++)
+        total += attn_key_mask_keeps(mask, i) ? attn_pooled_weight(pool, i) : 0;
+    return pool == ATTN_POOLED_SQRT ? sqrt(total) : total;
+}
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)
 

@@ -11,13 +11,31 @@
 
 #include <stdatomic.h>
 
-/* A module that follows the pooling of a sentence model: y = act(x W + b), or without a map y = x /
- * |x|. */
+/* The parts that a pooled vector may consist of: a row, the largest value of each column, or sums
+ * of the rows: their mean, their sum divided by the root of their number, and their mean weighted
+ * by 1, 2, 3 ... */
+enum attn_pooled {
+    ATTN_POOLED_FIRST = 1,
+    ATTN_POOLED_MAX = 2,
+    ATTN_POOLED_MEAN = 3,
+    ATTN_POOLED_SQRT = 4,
+    ATTN_POOLED_WEIGHTED = 5,
+    ATTN_POOLED_LAST = 6
+};
+
+static inline bool attn_pooled_is_sum(enum attn_pooled pool)
+{
+    return pool >= ATTN_POOLED_MEAN && pool <= ATTN_POOLED_WEIGHTED;
+}
+
+/* A module that follows the pooling of a sentence model: y = act(x W + b), or y = normalize(x) w +
+ * b, or with neither y = x / |x|. */
 struct attn_sentence_step {
     struct attn_linear map;
+    struct attn_norm_weights norm;
     bool has_activation;
     enum attn_activation activation;
-    struct attn_tensor_files *files; /* owns; the map borrows from these files */
+    struct attn_tensor_files *files; /* owns; map and norm borrow from these files */
 };
 
 enum { ATTN_SENTENCE_MOST = 8 };
@@ -29,9 +47,8 @@ struct attn_sentence_prompt {
 
 /* How a sentence model computes the vector of a text (sentence.c). */
 struct attn_sentence {
-    /* The pooled vectors that are concatenated, as hexadecimal digits, the lowest first: 1 is the
-     * first row, 2 the largest value of each column, 4 the mean of each column, 8 the last row. 0:
-     * the model computes no vector. */
+    /* The pooled vectors that are concatenated, each an enum attn_pooled, as hexadecimal digits,
+     * the lowest first. 0: the model computes no vector. */
     unsigned pools;
     size_t n_step, most; /* most: the width of the widest intermediate vector */
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
@@ -48,6 +65,14 @@ static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
         n++;
     return n;
 }
+
+/* Returns the factor of row number I in the sum POOL, and what divides the sum of N rows, of which
+ * MASK, if any, leaves some out. */
+static inline double attn_pooled_weight(enum attn_pooled pool, size_t i)
+{
+    return pool == ATTN_POOLED_WEIGHTED ? (double)(i + 1) : 1;
+}
+double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n);
 
 /* What reads how a model computes the vector of a text. */
 struct attn_sentence_reader {

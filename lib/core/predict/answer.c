@@ -537,18 +537,21 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
         weights[answer->target_last] += 0.5;
         return;
     }
-    for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4)
+    for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4) {
+        /* the largest values count as those of the mean of all rows */
+        const enum attn_pooled pool = left & 15,
+                               mean = pool == ATTN_POOLED_WEIGHTED ? pool : ATTN_POOLED_MEAN;
+        const double total = attn_pooled_total(mean, text->key_mask, text->n);
+        const bool is_one = pool == ATTN_POOLED_FIRST || pool == ATTN_POOLED_LAST;
+
         for (size_t i = 0; i < text->n; i++) {
-            const unsigned part = left & 15;
-            /* Part 1 reads the first row, part 8 the last one, and other parts the mean of all
-             * rows. */
-            const bool is_one = part == 1 || part == 8;
+            const bool is_seen = attn_key_mask_keeps(text->key_mask, i);
+            const double share = is_seen ? attn_pooled_weight(mean, i) / total : 0;
 
-            const double share = attn_key_mask_keeps(text->key_mask, i) ? 1 / n_seen : 0;
-
-            weights[i] += (!is_one ? share : i == (part == 1 ? 0 : last)) /
+            weights[i] += (!is_one ? share : i == (pool == ATTN_POOLED_FIRST ? 0 : last)) /
                           (double)attn_sentence_n_pool(&answer->of.model->sentence);
         }
+    }
     if (config->pooling == ATTN_POOLING_FIRST_TWO)
         weights[0] = weights[1] = 0.5;
     else if (!is_mean && !is_sentence)

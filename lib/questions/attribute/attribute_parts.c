@@ -225,12 +225,15 @@ static const char *find_obstacle(const struct logit_split *split)
     const struct attn_sentence *sentence = &split->frame.run->model->sentence;
     bool has_activation = config->head_act_fn;
 
-    for (size_t i = 0; i < sentence->n_step; i++)
+    for (size_t i = 0; i < sentence->n_step; i++) {
         has_activation = has_activation || sentence->steps[i].has_activation;
+        if (sentence->steps[i].norm.w.data)
+            return "normalizes the vector that it makes of its rows";
+    }
     if (has_activation)
         return "is an encoder: its output layer reads what an activation made of the stream";
     for (unsigned left = sentence->pools; left > 0; left >>= 4)
-        if ((left & 15) == POOL_MAX)
+        if ((left & 15) == ATTN_POOLED_MAX)
             return "makes its vector of the largest number of each column";
     return config->pool_head                     ? "pools its rows by attention and an MLP"
            : config->stream                      ? "weighs its stream anew in each layer"
