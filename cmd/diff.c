@@ -187,8 +187,16 @@ static enum attn_status open_other(const struct question *question, struct other
                            err);
 }
 
-static void note_sum(const struct attn_diff_sum *sum)
+static void note_sum(const struct question *question, const struct attn_diff_sum *sum)
 {
+    const double n = (double)sum->n_token;
+
+    if (sum->n_token > 0 && question_has_sum(question, sum->n_token))
+        note("predictions of %zu token%s: mean KL %.6f nats, the same token first in %.2f %%, "
+             "perplexity %.4f and %.4f",
+             sum->n_token, sum->n_token == 1 ? "" : "s", sum->kl / n,
+             100 * (double)sum->n_same_top / n, attn_exp(sum->nats / n),
+             attn_exp(sum->other_nats / n));
     if (sum->n_same > 0)
         note("the first %zu row%s of each head %s the same to the bit: their tokens are the same",
              sum->n_same, sum->n_same == 1 ? "" : "s", sum->n_same == 1 ? "is" : "are");
@@ -265,8 +273,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
         return draw_pair(question, how, err);
     ATTN_TRY(attn_diff(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !how->study)
-        note_sum(&sum);
+    if (question_is_noted(question))
+        note_sum(question, &sum);
     return ATTN_OK;
 }
 

@@ -35,15 +35,6 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
          attn_exp(mean), sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-/* Whether SUM is of the whole table: of one text, or of all items as one group, scored now. */
-static bool has_sum(const struct question *question, const struct attn_score_sum *sum)
-{
-    const struct attn_items_args *asked = &question->args->items.asked;
-
-    return !question->study || (sum->n_token > 0 && !asked->study.group_by &&
-                                !asked->study.paired && !asked->each.is_resumed);
-}
-
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_score_args *how = question->how;
@@ -60,7 +51,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (how->merges_words && question->study)
         return ATTN_OK;
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && has_sum(question, &sum))
+    if (question_has_sum(question, sum.n_token))
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }

@@ -424,6 +424,15 @@ bool question_is_noted(const struct question *question)
     return !question->args->running.is_quiet;
 }
 
+bool question_has_sum(const struct question *question, size_t n)
+{
+    const struct attn_items_args *asked = &question->args->items.asked;
+
+    return question_is_noted(question) &&
+           (!question->study ||
+            (n > 0 && !asked->study.group_by && !asked->study.paired && !asked->each.is_resumed));
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_question_call asked = {

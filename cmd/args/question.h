@@ -196,4 +196,8 @@ void question_on_progress(void *user, size_t done, size_t total); /* counts ques
 /* Returns true if notes are printed. */
 bool question_is_noted(const struct question *question);
 
+/* Returns true if a sum over N values is noted: of one text, or of all items as one group, asked
+ * now. */
+bool question_has_sum(const struct question *question, size_t n);
+
 #endif

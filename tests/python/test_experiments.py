@@ -137,6 +137,9 @@ class Tables(TestCase):
 
     def test_kinds_of_attention(self):
         found = model().diff(KEYS, with_attention="window:2")
+        for table in (found, model().diff(items=[{"text": KEYS}] * 2, with_attention="window:2")):
+            self.assertAlmostEqual(table.info["perplexity"], model().score(KEYS).info["perplexity"], places=9)
+            self.assertTrue(table.info["kl"] > 0 and 0 <= table.info["same_top"] <= 1)
         self.assertEqual(found["recall"].shape, (32,))
         self.assertTrue(((found["recall"] > 0) & (found["recall"] <= 1)).all())
         self.assertNotIn("recall", model().diff(KEYS, KEY).columns)

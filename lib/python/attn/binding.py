@@ -2376,6 +2376,11 @@ attn_diff_sum._fields_ = [
     ("n_same", c_size_t),
     ("n_row", c_size_t),
     ("is_aligned", c_bool),
+    ("n_token", c_size_t),
+    ("kl", c_double),
+    ("n_same_top", c_size_t),
+    ("nats", c_double),
+    ("other_nats", c_double),
 ]
 attn_examples_args._fields_ = [
     ("size", c_size_t),

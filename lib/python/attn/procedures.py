@@ -231,8 +231,12 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
     args.host = host.pointer if host else None
     if not question.study or attention:
         args.request = POINTER(c.attn_request)(second.struct)
-    table = question.answer("diff", args, default(c.attn_diff_sum))
+    found = default(c.attn_diff_sum)
+    table = question.answer("diff", args, found)
     del host
+    if found.n_token:  # means over the tokens
+        kl, same, *nats = (x / found.n_token for x in (found.kl, found.n_same_top, found.nats, found.other_nats))
+        table.info.update(n_token=found.n_token, kl=kl, same_top=same, perplexity=math.exp(nats[0]), other_perplexity=math.exp(nats[1]))
     return table
 
 

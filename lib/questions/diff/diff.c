@@ -9,10 +9,17 @@
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "diff/pair.h"
+#include "forward/logit_rows.h"
+#include "forward/session.h"
+#include "kernels/kernels.h"
 #include "machine/frame.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"
+#include "predict/logits.h"
+#include "predict/prediction.h"
 #include "sites/trial.h"
+#include "tables/table_internal.h"
+#include "towers/prompt/picture_prompt.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
@@ -24,6 +31,8 @@
 ATTN_DEFAULTS(attn_diff_sum, .size = sizeof(struct attn_diff_sum))
 
 enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, RECALL, ROW_TYPE, N_COLUMN };
+
+enum { N_TOKEN, KL, SAME_TOP, NATS, OTHER_NATS, N_OF_TOKENS };
 
 enum { N_RECALLED = 5 };  /* keys that RECALL counts */
 enum { SHOW_RECALL = 2 }; /* both runs have another attention */
@@ -70,8 +79,9 @@ struct diff {
     size_t n_layer, n_head;
     /* number of keys of layers that attend to the source, equal in both runs; or 0 */
     size_t n_source;
-    float *row;       /* [the longest row] a row of the second run */
-    double *parts[2]; /* [the most parts] a row of each run, aligned */
+    float *row;                         /* [the longest row] a row of the second run */
+    double *parts[2];                   /* [the most parts] a row of each run, aligned */
+    double sums_of_tokens[N_OF_TOKENS]; /* over the tokens that both runs predict */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -139,8 +149,12 @@ const struct attn_question attn_question_diff = {
         "are. For texts of different lengths the common beginning and the common end are\n"
         "compared.\n"
         "\n"
-        "The numbers say that a head looks elsewhere. They do not say that its output\n"
-        "differs, nor that the prediction does: see `attn-cli patch`.\n",
+        "A note, and JSON, say how far the predictions of one text move: the mean KL of\n"
+        "the first from the second, how often both expect the same token most, and both\n"
+        "perplexities, as in llama.cpp's table of kl-divergence.\n"
+        "\n"
+        "The numbers of a head say that it looks elsewhere. They do not say that its\n"
+        "output differs, nor that the prediction does for that: see `attn-cli patch`.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_diff_args, .size = sizeof(struct attn_diff_args)),
     .procedure = &procedure,
@@ -397,13 +411,78 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
+/* Returns the fields that an item needs: two texts; or one, if a second host or request is
+ * given. */
+static unsigned pairs(const void *args)
+{
+    const struct attn_diff_args *given = args;
+
+    return given->host || given->request ? ATTN_ITEM_BIT(SINGLE) : ATTN_ITEM_BIT(A_B);
+}
+
+/* --- Predictions ------------------------------------------------------------------------------ */
+
+/* Returns true if both runs predict the next tokens of one text. */
+static bool has_predictions(const struct diff *diff)
+{
+    const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
+    const struct attn_config *x = attn_model_config(a->model), *y = attn_model_config(b->model);
+
+    return pairs(diff->frame.args) == ATTN_ITEM_BIT(SINGLE) && a->text.ids &&
+           diff->alignment.n_prefix == a->text.n && b->text.n == a->text.n &&
+           attn_predicts_next(x) && attn_predicts_next(y) && x->n_vocab == y->n_vocab;
+}
+
+/* Adds what the LOGITS [n_vocab] of both runs give before token ID. */
+static void add_prediction(struct diff *diff, const float *const logits[2], int32_t id)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t n = diff->frame.config->n_vocab;
+    const double totals[] = {kernels->log_sum_exp(logits[0], n),
+                             kernels->log_sum_exp(logits[1], n)};
+
+    diff->sums_of_tokens[N_TOKEN]++;
+    diff->sums_of_tokens[KL] += kernels->divergence(logits[0], totals[0], logits[1], totals[1], n);
+    diff->sums_of_tokens[SAME_TOP] +=
+        attn_logits_first(logits[0], n) == attn_logits_first(logits[1], n);
+    diff->sums_of_tokens[NATS] += totals[0] - (double)logits[0][id];
+    diff->sums_of_tokens[OTHER_NATS] += totals[1] - (double)logits[1][id];
+}
+
+/* Compares what both runs predict after each token but the last, from their sessions. */
+static enum attn_status compare_predictions(struct diff *diff, struct attn_session *other,
+                                            struct attn_error *err)
+{
+    const struct attn_sequence *text = &diff->frame.run->text;
+    const size_t n_vocab = diff->frame.config->n_vocab;
+    struct attn_logit_rows a = {.session = diff->frame.session, .end = text->n - 1},
+                           b = {.session = other, .end = text->n - 1};
+
+    while (attn_logit_rows_next(&a, err) && attn_logit_rows_next(&b, err))
+        for (size_t i = 0, at = a.first + 1; i < a.n; i++, at++)
+            if (attn_picture_prompt_is_scored(text, at))
+                add_prediction(diff,
+                               (const float *[]){a.logits + i * n_vocab, b.logits + i * n_vocab},
+                               text->ids[at]);
+    a.status = a.status == ATTN_OK ? attn_logit_rows_end(&b) : a.status;
+    return attn_logit_rows_end(&a);
+}
+
 /* Runs both, keeps the patterns of the first run, and compares the second run with them. */
 static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
-    const struct attn_watch kept = {.selection = frame->run->selection, .capture = &frame->capture};
-    const struct attn_watch compared = {
-        .selection = frame->other->selection, .is_silent = true, .on_event = on_rows, .user = diff};
+    struct attn_session *other = NULL;
+    const bool predicts = has_predictions(diff);
+    const struct attn_watch kept = {.selection = frame->run->selection,
+                                    .capture = &frame->capture,
+                                    .session = predicts ? &frame->session : NULL};
+    const struct attn_watch compared = {.selection = frame->other->selection,
+                                        .is_silent = true,
+                                        .on_event = on_rows,
+                                        .user = diff,
+                                        .session = predicts ? &other : NULL};
+    enum attn_status status;
     const size_t n_part = count_parts(diff, false), n_b = diff->alignment.n_b;
 
     diff->n_layer = frame->config->n_layer;
@@ -416,7 +495,11 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
                                           sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_watch(frame->run, &kept, err));
-    return attn_watch(frame->other, &compared, err);
+    status = attn_watch(frame->other, &compared, err);
+    if (status == ATTN_OK && predicts)
+        status = compare_predictions(diff, other, err);
+    attn_session_free(other);
+    return status;
 }
 
 /* --- The procedure ---------------------------------------------------------------------------- */
@@ -521,48 +604,73 @@ static uint64_t shows(const void *state)
     return are_unlike(a, b) ? SHOW_RECALL : 0;
 }
 
+/* Adds NUMBERS, the sums over the tokens of a text, to the sum of all. */
+static void add_up(void *all, const double *numbers)
+{
+    struct attn_diff_sum *sum = all;
+
+    sum->n_token += (size_t)numbers[N_TOKEN];
+    sum->kl += numbers[KL];
+    sum->n_same_top += (size_t)numbers[SAME_TOP];
+    sum->nats += numbers[NATS];
+    sum->other_nats += numbers[OTHER_NATS];
+}
+
+/* Adds the means over the tokens to the facts about the table. */
+static enum attn_status add_facts(const struct diff *diff, struct attn_error *err)
+{
+    static const struct attn_column about[N_OF_TOKENS] = {
+        [N_TOKEN] = ATTN_COLUMN("n_token", INTEGER),
+        [KL] = ATTN_COLUMN("kl", REAL),
+        [SAME_TOP] = ATTN_COLUMN("same_top", REAL),
+        [NATS] = ATTN_COLUMN("perplexity", REAL),
+        [OTHER_NATS] = ATTN_COLUMN("other_perplexity", REAL)};
+    struct attn_cell cells[N_OF_TOKENS];
+    const double n = diff->sums_of_tokens[N_TOKEN];
+
+    cells[N_TOKEN] = attn_cell_integer((int64_t)n);
+    for (size_t i = KL; i < N_OF_TOKENS; i++) {
+        const double mean = diff->sums_of_tokens[i] / n;
+
+        cells[i] = attn_cell_real(i < NATS ? mean : attn_exp(mean));
+    }
+    return n == 0 ? ATTN_OK
+                  : attn_table_set_about(diff->frame.rows.table, about, cells, N_OF_TOKENS, err);
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct diff *diff = state;
     const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
-    size_t n_row = 0;
+    struct attn_diff_sum *sum = diff->frame.sum;
 
     ATTN_TRY(compare(diff, err));
     for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
-        const struct head_sum *sum = &diff->sums[i];
+        const struct head_sum *of_head = &diff->sums[i];
         const struct attn_location at = attn_head_at(dims, ATTN_SITE_PATTERN, i);
         struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(at.head),
-            [ROWS] = attn_cell_integer((int64_t)sum->n_row),
+            [ROWS] = attn_cell_integer((int64_t)of_head->n_row),
         };
 
         if (attn_location_is_lacking(dims, &at))
             continue;
-        n_row = n_row > 0 ? n_row : sum->n_row;
+        sum->n_row = sum->n_row > 0 ? sum->n_row : of_head->n_row;
         attn_location_put(&at, &row[STACK]);
-        if (sum->n_row > 0) {
-            row[TV_MEAN] = attn_cell_real(sum->tv / (double)sum->n_row);
-            row[TV_MAX] = attn_cell_real(sum->tv_max);
-            row[AT] = attn_cell_integer((int64_t)sum->at);
-            row[JS] = attn_cell_real(sum->js / (double)sum->n_row);
-            row[RECALL] = attn_cell_real(sum->recall / (double)sum->n_row);
+        if (of_head->n_row > 0) {
+            row[TV_MEAN] = attn_cell_real(of_head->tv / (double)of_head->n_row);
+            row[TV_MAX] = attn_cell_real(of_head->tv_max);
+            row[AT] = attn_cell_integer((int64_t)of_head->at);
+            row[JS] = attn_cell_real(of_head->js / (double)of_head->n_row);
+            row[RECALL] = attn_cell_real(of_head->recall / (double)of_head->n_row);
         }
         ATTN_TRY(attn_frame_append(&diff->frame, row, err));
     }
-    *(struct attn_diff_sum *)diff->frame.sum =
-        (struct attn_diff_sum){.n_same = diff->is_causal ? diff->alignment.n_prefix : 0,
-                               .n_row = n_row,
-                               .is_aligned = !diff->alignment.is_equal};
-    return ATTN_OK;
-}
-
-/* Returns the fields that an item needs: two texts; or one, if a second host or request is
- * given. */
-static unsigned pairs(const void *args)
-{
-    const struct attn_diff_args *given = args;
-
-    return given->host || given->request ? ATTN_ITEM_BIT(SINGLE) : ATTN_ITEM_BIT(A_B);
+    sum->n_same = diff->is_causal ? diff->alignment.n_prefix : 0;
+    sum->is_aligned = !diff->alignment.is_equal;
+    add_up(sum, diff->sums_of_tokens);
+    ATTN_TRY(add_facts(diff, err));
+    return attn_frame_report_more(&diff->frame, diff->sums_of_tokens, N_OF_TOKENS, err);
 }
 
 static enum attn_status take_item(void *args, struct attn_request *request,
@@ -584,6 +692,7 @@ static const struct attn_procedure procedure = {
     .items.study = offsetof(struct attn_diff_args, study),
     .items.take_item = take_item,
     .items.pairs = pairs,
+    .items.add_up = add_up,
     .choose = choose,
     .prepare = prepare,
     .draw = draw,

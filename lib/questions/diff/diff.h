@@ -51,6 +51,12 @@ struct attn_diff_sum {
     size_t n_row; /* number of compared rows per head */
     /* the texts differ in length: only prefix and suffix were compared one by one */
     bool is_aligned;
+    /* Of one text under two models or kinds of attention that predict the next token: sums over all
+     * tokens but the first of each text; also over items. */
+    size_t n_token;
+    double kl;               /* KL(p of the first run || p of the second), in nats */
+    size_t n_same_top;       /* tokens before which both expect the same one most */
+    double nats, other_nats; /* -ln p(token) of the first run, and of the second */
 };
 
 /* Sets SUM [size bytes] to the defaults, and returns it. */

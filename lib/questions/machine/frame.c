@@ -280,6 +280,18 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
     return status;
 }
 
+/* Adds the numbers beside the rows of an item (attn_done_fn). */
+static enum attn_status add_up(void *user, const struct attn_item_result *result,
+                               struct attn_error *err)
+{
+    const struct asking *asking = user;
+
+    (void)err;
+    if (asking->procedure->items.add_up && result->beside)
+        asking->procedure->items.add_up(asking->sum, result->beside);
+    return ATTN_OK;
+}
+
 /* Sets the columns of the items' tables before the first item, and reports errors that concern all
  * items. */
 static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
@@ -353,7 +365,7 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         frame->stream = asking->stream;
         ATTN_TRY(ask(asking, frame, NULL, own, err));
     } else {
-        const struct attn_item_calls calls = {.ask = ask_item, .user = asking};
+        const struct attn_item_calls calls = {.ask = ask_item, .done = add_up, .user = asking};
         const struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
         ATTN_TRY(show_columns(asking, err));

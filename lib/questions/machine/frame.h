@@ -85,6 +85,8 @@ struct attn_item_rules {
                                   const struct attn_item *item, struct attn_error *err);
     /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
     unsigned (*pairs)(const void *args);
+    /* Adds the NUMBERS beside the rows of an item to the sum beside the table; or NULL. */
+    void (*add_up)(void *sum, const double *numbers);
     attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
     /* Returns what of ARGS needs more of an item than its rows, so that a run of it cannot go on
      * from the rows of an earlier one: "`control`", for a message; or NULL */
