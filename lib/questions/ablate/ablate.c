@@ -140,10 +140,7 @@ static const struct attn_param control_rows[] = {
 static const struct attn_param_list control_params = ATTN_PARAM_LIST("Control", control_rows);
 
 static const struct attn_param_part param_parts[] = {
-    {&attn_target_params, offsetof(struct attn_ablate_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_ablate_args, answer)},
-    {&attn_at_params, offsetof(struct attn_ablate_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_ablate_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_ablate_args),
     {&params, 0},
     {&control_params, 0},
 };
@@ -514,10 +511,7 @@ static const char *beyond_rows(const void *args)
 static const struct attn_procedure procedure = {
     .name = "ablate",
     .question = &attn_question_ablate,
-    .columns = attn_ablate_columns,
-    .n_column = ATTN_ABLATE_N_COLUMN,
-    .views = attn_ablate_views,
-    .n_view = ATTN_ABLATE_N_VIEW,
+    ATTN_PROCEDURE_TABLE(attn_ablate_columns, attn_ablate_views),
     .needs_output = true,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_ablation),

@@ -269,10 +269,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 const struct attn_procedure attn_ablate_pictures = {
     .name = "ablate",
     .question = &attn_question_ablate,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .needs_output = true,
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),

@@ -563,10 +563,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 static const struct attn_procedure procedure = {
     .name = "align",
     .question = &attn_question_align,
-    .columns = attn_align_columns,
-    .n_column = ATTN_ALIGN_N_COLUMN,
-    .views = attn_align_views,
-    .n_view = ATTN_ALIGN_N_VIEW,
+    ATTN_PROCEDURE_TABLE(attn_align_columns, attn_align_views),
     .state_size = sizeof(struct attn_align_run),
     .items.study = offsetof(struct attn_align_args, study),
     .items.derive = attn_align_derive,

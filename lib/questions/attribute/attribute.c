@@ -95,10 +95,7 @@ static const struct attn_param param_rows[] = {
 static const struct attn_param_list params = ATTN_PARAM_LIST("Attribution", param_rows);
 
 static const struct attn_param_part param_parts[] = {
-    {&attn_target_params, offsetof(struct attn_attribute_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_attribute_args, answer)},
-    {&attn_at_params, offsetof(struct attn_attribute_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_attribute_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_attribute_args),
     {&params, 0},
 };
 

@@ -343,10 +343,7 @@ static uint64_t shows(const void *state)
 
 const struct attn_procedure attn_attribute_cells = {
     .name = "attribution",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .needs_output = true,
     .reads_unequal_layers = true, /* gradients refuse them by name */
     .state_size = sizeof(struct attribution),

@@ -624,10 +624,7 @@ const struct attn_procedure attn_attribute_pairs = {
     .name = "score",
     .sort = "relative",
     .n_most = DEFAULT_MOST,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .reads_unequal_layers = true, /* refuses them by name */
     .state_size = sizeof(struct attn_pair_split),
     .items.study = offsetof(struct attn_attribute_args, study),

@@ -847,10 +847,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_procedure attn_attribute_parts = {
     .name = "attribute",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .needs_output = true,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct logit_split),

@@ -430,10 +430,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 const struct attn_procedure attn_attribute_picture = {
     .name = "attribute",
     .question = &attn_question_attribute,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .needs_output = true,
     .state_size = sizeof(struct picture_attribution),
     .items.study = offsetof(struct attn_attribute_args, study),

@@ -127,10 +127,7 @@ static const struct attn_param_list input_params = {.heading = "Texts",
                                                     .is_input = true};
 
 static const struct attn_param_part parts[] = {
-    {&attn_target_params, offsetof(struct attn_circuit_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_circuit_args, answer)},
-    {&attn_at_params, offsetof(struct attn_circuit_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_circuit_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_circuit_args),
     {&params, 0},
     {&input_params, 0},
 };
@@ -496,8 +493,7 @@ static void release(void *state)
 
 static const struct attn_procedure procedure = {
     .name = "circuit",
-    .columns = columns,
-    .n_column = ATTN_CIRCUIT_N_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(columns),
     .needs_output = true,
     .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
@@ -511,8 +507,7 @@ static const struct attn_procedure procedure = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_VIEWS(views),
     .draw = draw,
     .ask = ask,
     .perform = perform,

@@ -208,10 +208,7 @@ static const struct attn_param_list input_params = {.heading = "Texts",
                                                     .is_input = true};
 
 static const struct attn_param_part parts[] = {
-    {&attn_target_params, offsetof(struct attn_patch_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_patch_args, answer)},
-    {&attn_at_params, offsetof(struct attn_patch_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_patch_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_patch_args),
     {&params, 0},
     {&control_params, 0},
     {&input_params, 0},
@@ -734,10 +731,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 static const struct attn_procedure procedure = {
     .name = "patch",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .needs_output = true,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_patching),

@@ -677,10 +677,7 @@ static void release_set(struct attn_example_set *set)
 static const struct attn_procedure procedure = {
     .name = "examples",
     .question = &attn_question_examples,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct examples),
     .items.study = offsetof(struct attn_examples_args, study),
     .items.is_listed = true,

@@ -164,10 +164,7 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Heads", param_rows
 
 static const struct attn_param_part parts[] = {
     {&params, 0},
-    {&attn_target_params, offsetof(struct attn_heads_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_heads_args, answer)},
-    {&attn_at_params, offsetof(struct attn_heads_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_heads_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_heads_args),
     {&attn_sink_params, 0},
 };
 
@@ -666,10 +663,7 @@ static void release(void *state)
 static const struct attn_procedure procedure = {
     .name = "heads",
     .question = &attn_question_heads,
-    .columns = attn_head_columns,
-    .n_column = ATTN_N_HEAD_COLUMN,
-    .views = attn_head_views,
-    .n_view = ATTN_N_HEAD_VIEW,
+    ATTN_PROCEDURE_TABLE(attn_head_columns, attn_head_views),
     .state_size = sizeof(struct attn_heads_run),
     .items.study = offsetof(struct attn_heads_args, study),
     .tower = offsetof(struct attn_heads_args, tower),

@@ -251,8 +251,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 const struct attn_procedure attn_head_composition_procedure = {
     .name = "composition",
     .question = &attn_question_heads,
-    .columns = columns,
-    .n_column = N_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(columns),
     .state_size = sizeof(struct composition),
     .sort = "score",
     .n_most = 20,

@@ -303,8 +303,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 const struct attn_procedure attn_head_svd_procedure = {
     .name = "svd",
     .question = &attn_question_heads,
-    .columns = columns,
-    .n_column = N_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(columns),
     .state_size = sizeof(struct directions),
     .makes_runs = true,
     .choose = choose,

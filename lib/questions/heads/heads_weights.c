@@ -182,10 +182,7 @@ static const struct attn_table_view views[] = {
 const struct attn_procedure attn_head_weights_procedure = {
     .name = "weights",
     .question = &attn_question_heads,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct weights),
     .makes_runs = true,
     .choose = choose,

@@ -181,10 +181,7 @@ const struct attn_question attn_question_similarity = {
 static const struct attn_procedure procedure = {
     .name = "similarity",
     .question = &attn_question_similarity,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct similarity),
     .choose = choose,
     .prepare = prepare,

@@ -672,18 +672,14 @@ static const struct attn_table_view key_views[] = {
 static const struct attn_procedure of_heads = {
     .name = "sinks",
     COMMON,
-    .columns = head_columns,
-    .n_column = N_HEAD_COLUMN,
-    .views = head_views,
-    .n_view = sizeof head_views / sizeof *head_views,
+    ATTN_PROCEDURE_TABLE(head_columns, head_views),
     .ask = ask_heads,
 };
 
 static const struct attn_procedure of_tokens = {
     .name = "sinks",
     COMMON,
-    .columns = token_columns,
-    .n_column = N_TOKEN_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(token_columns),
     .items.is_keyed = true,
     .sort = "rate",
     .ask = ask_tokens,
@@ -692,28 +688,21 @@ static const struct attn_procedure of_tokens = {
 static const struct attn_procedure of_layers = {
     .name = "sinks",
     COMMON,
-    .columns = layer_columns,
-    .n_column = N_LAYER_COLUMN,
-    .views = layer_views,
-    .n_view = sizeof layer_views / sizeof *layer_views,
+    ATTN_PROCEDURE_TABLE(layer_columns, layer_views),
     .ask = ask_layers,
 };
 
 static const struct attn_procedure of_parks = {
     .name = "sinks",
     COMMON,
-    .columns = park_columns,
-    .n_column = N_PARK_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(park_columns),
     .ask = ask_parks,
 };
 
 static const struct attn_procedure of_keys = {
     .name = "sinks",
     COMMON,
-    .columns = key_columns,
-    .n_column = N_KEY_COLUMN,
-    .views = key_views,
-    .n_view = sizeof key_views / sizeof *key_views,
+    ATTN_PROCEDURE_TABLE(key_columns, key_views),
     .ask = ask_keys,
 };
 

@@ -696,10 +696,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     .name = "lens",
-    .columns = attn_lens_columns,
-    .n_column = ATTN_LENS_N_COLUMN,
-    .views = attn_lens_views,
-    .n_view = ATTN_LENS_N_VIEW,
+    ATTN_PROCEDURE_TABLE(attn_lens_columns, attn_lens_views),
     .needs_output = true,
     .state_size = sizeof(struct attn_lens_run),
     .items.study = offsetof(struct attn_lens_args, study),

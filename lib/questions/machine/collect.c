@@ -544,8 +544,7 @@ static void release(void *state)
 
 static const struct attn_procedure procedure = {
     .name = "run",
-    .columns = columns,
-    .n_column = N_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(columns),
     .state_size = sizeof(struct collecting),
     .items.study = offsetof(struct attn_collect_args, study),
     .makes_runs = true,

@@ -16,7 +16,7 @@
  *     }
  *     static const struct attn_procedure procedure = {
  *         .name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
- *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
+ *         ATTN_PROCEDURE_COLUMNS(columns), .prepare = prepare, .ask = ask};
  *     return attn_procedure_perform(&procedure, &call, err);
  *
  * A procedure only implements the step from one input to rows (`ask`), and applies an item to its
@@ -146,6 +146,12 @@ struct attn_procedure {
     void (*release)(void *state);
     const void *plan; /* results shared by all items; set in a copy of this struct */
 };
+
+/* Initializers of the columns and the views of a procedure, with the lengths of these arrays. */
+#define ATTN_PROCEDURE_COLUMNS(rows) .columns = (rows), .n_column = sizeof(rows) / sizeof *(rows)
+#define ATTN_PROCEDURE_VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
+#define ATTN_PROCEDURE_TABLE(column_rows, view_rows)                                               \
+    ATTN_PROCEDURE_COLUMNS(column_rows), ATTN_PROCEDURE_VIEWS(view_rows)
 
 /* A call of a procedure, with arguments that were not checked. Borrowed. */
 struct attn_procedure_call {

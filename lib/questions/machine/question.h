@@ -45,6 +45,14 @@ struct attn_question {
     .defaults = &(const type){__VA_ARGS__}, .args_size = sizeof(type),                             \
     .study = offsetof(type, study)
 
+/* Rows of the parameters that choose the answer, if the arguments TYPE have an `answer`. */
+#define ATTN_QUESTION_ANSWER(type)                                                                 \
+    {&attn_target_params, offsetof(type, answer)}, {&attn_foil_params, offsetof(type, answer)},    \
+        {&attn_at_params, offsetof(type, answer)},                                                 \
+    {                                                                                              \
+        &attn_metric_params, offsetof(type, answer)                                                \
+    }
+
 /* Returns an error if arguments that are given do not go together. Works before a model is
  * opened. */
 ATTN_API enum attn_status attn_question_check(const struct attn_question *question,

@@ -130,10 +130,7 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows
 
 static const struct attn_param_part parts[] = {
     {&params, 0},
-    {&attn_target_params, offsetof(struct attn_spans_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_spans_args, answer)},
-    {&attn_at_params, offsetof(struct attn_spans_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_spans_args, answer)},
+    ATTN_QUESTION_ANSWER(struct attn_spans_args),
 };
 
 static const struct attn_param_rule rules[] = {
@@ -611,18 +608,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 #define PROCEDURE                                                                                  \
-    .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
+    .name = "spans", .question = &attn_question_spans, ATTN_PROCEDURE_COLUMNS(columns),            \
     .reads_turns = true, .state_size = sizeof(struct attn_spans_run),                              \
     .items.study = offsetof(struct attn_spans_args, study), .items.derive = derive,                \
     .items.take_item = take_item, .choose = choose, .prepare = prepare, .shows = shows,            \
     .draw = draw, .ask = ask, .release = release
-#define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
 
-static const struct attn_procedure of_heads = {PROCEDURE, VIEWS(head_views),
+static const struct attn_procedure of_heads = {PROCEDURE, ATTN_PROCEDURE_VIEWS(head_views),
                                                .items.is_keyed = true};
-static const struct attn_procedure of_spans = {PROCEDURE, VIEWS(span_views),
+static const struct attn_procedure of_spans = {PROCEDURE, ATTN_PROCEDURE_VIEWS(span_views),
                                                .items.is_keyed = true};
-static const struct attn_procedure of_steps = {PROCEDURE, VIEWS(step_views),
+static const struct attn_procedure of_steps = {PROCEDURE, ATTN_PROCEDURE_VIEWS(step_views),
                                                .items.is_listed = true, .items.is_ragged = true};
 
 static const struct attn_procedure *choose_procedure(const void *given)
