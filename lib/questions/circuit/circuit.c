@@ -26,15 +26,10 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
         ATTN_COLUMN_WITH("from", TEXT, NAME, .role = ATTN_ROLE_WRITER, .shown = SHOW_SCORES),
     [ATTN_CIRCUIT_TO] =
         ATTN_COLUMN_WITH("to", TEXT, NAME, .role = ATTN_ROLE_READER, .shown = SHOW_SCORES),
-    [ATTN_CIRCUIT_SCORE] = {.name = "score",
-                            .type = ATTN_VALUE_REAL,
-                            .notation = ATTN_NOTATION_FIXED,
-                            .digits = 6,
-                            .quantity = "estimated effect of an edge",
-                            .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
-                            .shown = SHOW_SCORES},
-    [ATTN_CIRCUIT_OWN] = ATTN_COLUMN_WITH("own", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED,
-                                          .digits = 6, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_SCORE] = ATTN_COLUMN_QUANTITY(
+        "score", 6, NULL, SIGNED, "estimated effect of an edge",
+        .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_OWN] = ATTN_COLUMN_DERIVED("own", 6, SIGNED, NULL, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_TYPE] = ATTN_COLUMN("type", TEXT, .shown = SHOW_PLACES),
@@ -44,18 +39,12 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_FAITHFULNESS] = {.name = "faithfulness",
-                                   .type = ATTN_VALUE_REAL,
-                                   .notation = ATTN_NOTATION_FIXED,
-                                   .digits = 6,
-                                   .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
-                                   .shown = SHOW_CURVE},
-    [ATTN_CIRCUIT_RANDOM] =
-        ATTN_COLUMN_WITH("random", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
-                         .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_FAITHFULNESS] =
+        ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED,
+                         .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_RANDOM] = ATTN_COLUMN_DERIVED("random", 6, SIGNED, NULL, .shown = SHOW_RANDOM),
     [ATTN_CIRCUIT_RANDOM_SD] =
-        ATTN_COLUMN_WITH("random_sd", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
-                         .range = ATTN_RANGE_POSITIVE, .shown = SHOW_RANDOM),
+        ATTN_COLUMN_DERIVED("random_sd", 6, POSITIVE, NULL, .shown = SHOW_RANDOM),
     [ATTN_CIRCUIT_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

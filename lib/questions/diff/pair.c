@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/path.h"
+#include "machine/drawn.h"
 #include "machine/rows.h"
 #include "pictures/table_view.h"
 #include "predict/prediction.h"
@@ -31,11 +32,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [DIFFERS] = {.name = "differs", .type = ATTN_VALUE_BOOLEAN},
 };
 
-const struct attn_table_view attn_pair_view = {.figure = ATTN_FIGURE_PAIR,
-                                               .rows = ATTN_ROLE_KEY,
-                                               .columns = ATTN_ROLE_KEY,
-                                               .texts = ATTN_ROLE_TOKEN,
-                                               .values = ATTN_TABLE_COLUMN(WEIGHT)};
+const struct attn_table_view attn_pair_view = {
+    ATTN_VIEW_OF(KEY, KEY, WEIGHT), .figure = ATTN_FIGURE_PAIR, .texts = ATTN_ROLE_TOKEN};
 
 static const struct attn_column map_columns[] = {
     [MAP_PART] = ATTN_COLUMN_PART(NULL),
@@ -45,11 +43,8 @@ static const struct attn_column map_columns[] = {
     [MAP_WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight"),
 };
 
-const struct attn_table_view attn_pair_map_view = {.rows = ATTN_ROLE_QUERY,
-                                                   .columns = ATTN_ROLE_KEY,
-                                                   .values = ATTN_TABLE_COLUMN(MAP_WEIGHT),
-                                                   .traits =
-                                                       ATTN_VIEW_TOKENS | ATTN_VIEW_DIFFERENCE};
+const struct attn_table_view attn_pair_map_view = {
+    ATTN_VIEW_OF(QUERY, KEY, MAP_WEIGHT), .traits = ATTN_VIEW_TOKENS | ATTN_VIEW_DIFFERENCE};
 
 /* One of the two runs. */
 struct side {

@@ -54,12 +54,7 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
     [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER, .shown = SHOW_LIST),
-    [RANK] = {.name = "rank",
-              .type = ATTN_VALUE_REAL,
-              .notation = ATTN_NOTATION_WHOLE,
-              .range = ATTN_RANGE_POSITIVE,
-              .quantity = "rank of the token",
-              .shown = SHOW_RANK},
+    [RANK] = ATTN_COLUMN_WHOLE("rank", "rank of the token", .shown = SHOW_RANK),
     [MEAN_RANK] =
         ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .shown = SHOW_TOKENS),

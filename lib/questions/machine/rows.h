@@ -55,6 +55,13 @@ enum { ATTN_MOST_COLUMNS = 96 };
         .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                 \
     }
 
+/* A column of counts, ranks or their means. */
+#define ATTN_COLUMN_WHOLE(label, ...)                                                              \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_WHOLE,                 \
+        .range = ATTN_RANGE_POSITIVE, .quantity = __VA_ARGS__                                      \
+    }
+
 /* A column of reals that are shares of cases or of a maximum; WORDS name the quantity, or NULL;
  * TRAIT is ATTN_TRAIT_DERIVED or 0. */
 #define ATTN_COLUMN_RATE(label, places, words, ...)                                                \

@@ -40,12 +40,6 @@ enum {
     N_COLUMN
 };
 
-#define NUMBER(label, numbers, ...)                                                                \
-    {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_WHOLE,                 \
-        .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                                     \
-    }
-
 enum {
     SHOW_HEADS = 2,
     SHOW_STEPS = 4,
@@ -62,15 +56,15 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_STEPS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_STEPS),
     [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_STEPS),
-    [SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT, .quantity = "span"},
-    [TOKENS] = NUMBER("tokens", POSITIVE, "tokens"),
+    [SPAN] = ATTN_COLUMN("span", TEXT, .quantity = "span"),
+    [TOKENS] = ATTN_COLUMN_WHOLE("tokens", "tokens"),
     [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
     [EVEN] = ATTN_COLUMN_REAL("even", 4, NULL, SHARE),
     [LOOKBACK] = ATTN_COLUMN_REAL("lookback", 4, NULL, SHARE),
     [FOCUS] = ATTN_COLUMN_REAL("focus", 4, NULL, SHARE),
     [COPIED] = ATTN_COLUMN_REAL("copied", 4, NULL, POSITIVE),
     [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SIGNED, .shown = SHOW_RANKS),
-    [RANK] = NUMBER("rank", POSITIVE, "rank of the span", .shown = SHOW_RANKS),
+    [RANK] = ATTN_COLUMN_WHOLE("rank", "rank of the span", .shown = SHOW_RANKS),
     [BEST] =
         ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0, .shown = SHOW_RANKS),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
