@@ -415,7 +415,6 @@ struct axis_columns {
     const char *parts, *inputs, *only; /* as in struct attn_table_view */
     /* `key` is the part that writes into the stream, `detail` its head, `query` its layer */
     bool is_writer;
-    bool has_lines; /* lines separate the layers */
     /* the other side of a pair, whose keys are on this axis, too; or NULL */
     const struct axis_columns *twin;
     /* [N_TOKENS] tokens of both runs; NULL unless `detail`, or else `key`, is a position */
@@ -465,9 +464,8 @@ static int compare_main(const struct table_key *x, const struct table_key *y)
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
-    int order = x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1)
-                : x->first != y->first ? (x->first < y->first ? -1 : 1)
-                                       : compare_main(x, y);
+    int order = x->rank == y->rank && x->first != y->first ? (x->first < y->first ? -1 : 1)
+                                                           : compare_main(x, y);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
@@ -753,7 +751,7 @@ static enum attn_status read_axis(const struct attn_table *table,
                        : column->type == ATTN_VALUE_TEXT && column->quantity ? column->quantity
                                                                              : column->name;
     axis->axis.positions = axis->positions;
-    axis->axis.begins = columns->has_lines ? axis->begins : NULL;
+    axis->axis.begins = columns->is_writer || columns->twin ? axis->begins : NULL;
     axis->axis.parts = columns->parts_of_run;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
@@ -804,7 +802,6 @@ static enum attn_status find_twins(const struct attn_table *table,
                                          .parts = view->parts,
                                          .inputs = view->inputs,
                                          .is_writer = !is_pairs,
-                                         .has_lines = true,
                                          .twin = is_pairs ? &sides[1 - i] : NULL};
     }
     return ATTN_OK;

@@ -260,14 +260,8 @@ enum attn_status attn_table_kinds_find(const struct attn_table *table,
 /* Returns how many heads share keys and values; 0 if they do not. */
 static size_t n_sharing(const struct attn_table *table, size_t n_head)
 {
-    const size_t column = attn_table_find_role(table, ATTN_ROLE_KV_HEAD);
-    size_t n_kv = 1;
+    const size_t n_kv = attn_table_count(table, ATTN_ROLE_KV_HEAD);
 
-    for (size_t i = 0; i < attn_table_n_row(table) && column < SIZE_MAX; i++) {
-        const int64_t kv_head = attn_table_cell(table, i, column).integer;
-
-        n_kv = (size_t)kv_head >= n_kv ? (size_t)kv_head + 1 : n_kv;
-    }
     return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
 }
 
@@ -489,33 +483,26 @@ static bool is_ranked(const struct attn_table *table, const struct attn_table_pi
             columns->role == ATTN_ROLE_NEURON);
 }
 
-/* Reads the numbers of a strip: a row for each group, a column for each part. */
-static enum attn_status read_strip(const struct attn_table *table,
-                                   const struct attn_table_picture *picture,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+/* Reads the numbers of bars, a curve or a strip, KIND: a row for each group, a column for each
+ * part. */
+static enum attn_status read_series(const struct attn_table *table,
+                                    const struct attn_table_picture *picture, enum attn_figure kind,
+                                    struct attn_table_cells *cells, struct attn_error *err)
 {
-    if (picture->n_label == 0)
+    const bool is_strip = kind == ATTN_FIGURE_STRIP;
+
+    if (is_strip && picture->n_label == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure strip`' has a dot for each group of `items`, and there are "
                               "no groups: `group_by id` makes one of each item");
-    ATTN_TRY(attn_table_names_read(table, picture, false, cells, err));
-    ATTN_TRY(
-        attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));
-    put_series(table, cells->of.values, cells);
-    return ATTN_OK;
-}
-
-static enum attn_status read_series(const struct attn_table *table,
-                                    const struct attn_table_picture *picture, bool is_curve,
-                                    struct attn_table_cells *cells, struct attn_error *err)
-{
-    ATTN_TRY(attn_table_names_read(table, picture, is_curve, cells, err));
-    if ((picture->view.traits & ATTN_VIEW_SERIES) != 0)
+    ATTN_TRY(attn_table_names_read(table, picture, kind == ATTN_FIGURE_CURVE, cells, err));
+    if (!is_strip && (picture->view.traits & ATTN_VIEW_SERIES) != 0)
         return read_columns(table, cells, err);
-    cells->grid.is_ranked = !is_curve && is_ranked(table, picture, &cells->of);
+    cells->grid.is_ranked = kind == ATTN_FIGURE_BARS && is_ranked(table, picture, &cells->of);
     ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
     put_series(table, cells->of.values, cells);
-    read_errors(table, cells->of.values, SIZE_MAX, cells);
+    if (!is_strip)
+        read_errors(table, cells->of.values, SIZE_MAX, cells);
     return ATTN_OK;
 }
 
@@ -937,10 +924,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_spans(table, picture, cells, err);
     if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
         return read_tokens(table, picture, cells, err);
-    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
-        return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
-    if (kind == ATTN_FIGURE_STRIP)
-        return read_strip(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE || kind == ATTN_FIGURE_STRIP)
+        return read_series(table, picture, kind, cells, err);
     if (kind == ATTN_FIGURE_CIRCUIT)
         return read_circuit(table, picture, cells, err);
     if (kind == ATTN_FIGURE_LIFE)
