@@ -161,7 +161,7 @@ static enum attn_status put_pair(struct page *page, size_t first, size_t n, stru
         const struct attn_cell cell = attn_table_cell(pair, 0, column);
 
         if (page->is_json) {
-            attn_table_push_cells(&page->json, attn_table_column(pair, column), &cell, 1, -1);
+            attn_table_push_member(&page->json, attn_table_column(pair, column), &cell, -1);
         } else {
             attn_escape_append(&page->text, cell.text, cell.size);
             attn_buffer_append_char(&page->text, column == TARGET ? '\n' : '\t');

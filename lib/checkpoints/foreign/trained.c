@@ -119,13 +119,11 @@ enum attn_status attn_trained_size(const struct attn_json *own, const char *cons
 }
 
 /* Reads KEY of the sizes in the file as size I, which its tensors may tell, too. */
-static enum attn_status read_arg(struct trained *t, const char *key, int i, bool may_be_none)
+static enum attn_status read_arg(struct trained *t, const char *key, int i)
 {
     const attn_pickle_value value = attn_pickle_find(t->pickle, t->args, key);
     int64_t number = 0;
 
-    if (value == ATTN_PICKLE_NONE && may_be_none)
-        return ATTN_OK;
     if (!attn_pickle_int(t->pickle, value, &number) || number < 1 || number > MOST_SIZE)
         return attn_error_set(t->err, ATTN_FORMAT, "'%s' of '%s' in '%s' is missing or no integer",
                               key, t->args_name, t->path.text);
@@ -215,7 +213,7 @@ static enum attn_status read_nanogpt(struct trained *t)
     int64_t number = 1;
 
     for (int i = 0; i < N_SIZE; i++)
-        ATTN_TRY(read_arg(t, keys[i][0], i, false));
+        ATTN_TRY(read_arg(t, keys[i][0], i));
     ATTN_TRY(read_own(t));
     if (bias != ATTN_PICKLE_NONE && !t->is_late &&
         !(t->own && attn_node_find(attn_json_root(t->own), "activation_function")))
@@ -231,7 +229,7 @@ static enum attn_status read_build(struct trained *t)
 {
     measure_gpt(t);
     for (int i = 0; i < N_SIZE; i++)
-        ATTN_TRY(read_arg(t, keys[i][0], i, false));
+        ATTN_TRY(read_arg(t, keys[i][0], i));
     ATTN_TRY(read_own(t));
     return write_config(t, "nanogpt", "gelu_new", "");
 }
@@ -396,7 +394,7 @@ static enum attn_status read_llama(struct trained *t)
     t->sizes[WIDTH] = dimension(t, "tok_embeddings.weight", 1);
     t->sizes[VOCABULARY] = dimension(t, "tok_embeddings.weight", 0);
     for (int i = 0; i < N_SIZE; i++)
-        ATTN_TRY(read_arg(t, args[i], i, false));
+        ATTN_TRY(read_arg(t, args[i], i));
     ATTN_TRY(read_own(t));
     if (wide == 0)
         return attn_error_set(t->err, ATTN_FORMAT,

@@ -161,10 +161,8 @@ void attn_table_push_cell(struct attn_json_writer *json, const struct attn_colum
         append_number(attn_json_value(json), precision, column, cell);
 }
 
-void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
-                           const struct attn_cell *cells, size_t n, int precision)
+void attn_table_push_member(struct attn_json_writer *json, const struct attn_column *column,
+                            const struct attn_cell *cell, int precision)
 {
-    for (size_t c = 0; c < n; c++)
-        attn_table_push_cell(attn_json_key(json, columns[c].name), &columns[c], &cells[c],
-                             precision);
+    attn_table_push_cell(attn_json_key(json, column->name), column, cell, precision);
 }

@@ -42,7 +42,7 @@ static void append_row(struct table_page *page, size_t row)
         const struct attn_cell cell = attn_table_cell(page->table, row, c);
 
         if (is_json) {
-            attn_table_push_cells(&page->json, column, &cell, 1, page->style.precision);
+            attn_table_push_member(&page->json, column, &cell, page->style.precision);
             continue;
         }
         if (c > 0)
@@ -80,8 +80,8 @@ static void push_about(struct table_page *page)
         const struct attn_cell cell = attn_table_cell(about, 0, i);
 
         attn_json_line(&page->json);
-        attn_table_push_cells(&page->json, attn_table_column(about, i), &cell, 1,
-                              page->style.precision);
+        attn_table_push_member(&page->json, attn_table_column(about, i), &cell,
+                               page->style.precision);
     }
 }
 

@@ -29,9 +29,9 @@ void attn_table_append_styled(struct attn_buffer *out, struct attn_table_style s
 void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
                           const struct attn_cell *cell, int precision);
 
-/* Writes CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
-void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
-                           const struct attn_cell *cells, size_t n, int precision);
+/* Writes CELL of COLUMN as a member of the object that JSON is in. */
+void attn_table_push_member(struct attn_json_writer *json, const struct attn_column *column,
+                            const struct attn_cell *cell, int precision);
 
 /* The parameters `sort` and `limit` of a struct that begins with a struct attn_table_order; the
  * arguments are their help texts. */

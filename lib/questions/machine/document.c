@@ -452,7 +452,7 @@ static void push_members(struct json_form *form, const struct attn_document_bloc
     for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
         const struct attn_cell cell = attn_table_cell(block->table, row, c);
 
-        attn_table_push_cells(&form->json, attn_table_column(block->table, c), &cell, 1, -1);
+        attn_table_push_member(&form->json, attn_table_column(block->table, c), &cell, -1);
     }
 }
 
@@ -512,7 +512,7 @@ static void push_document(struct json_form *form, const struct attn_document *do
 
             if (form->json.depth == 1)
                 attn_json_line(&form->json);
-            attn_table_push_cells(&form->json, &column, &block->cell, 1, -1);
+            attn_table_push_member(&form->json, &column, &block->cell, -1);
         } else if (block->kind == BEGIN) {
             push_name(form, block->name, false);
             attn_json_begin(&form->json, '{');

@@ -98,7 +98,7 @@ static void push_row(const struct attn_record_rows *rows, struct attn_json_write
             attn_json_key(json, column->name);
             attn_buffer_append_string(attn_json_value(json), cell.real > 0 ? "1e999" : "-1e999");
         } else if (cell.type != ATTN_VALUE_MISSING) {
-            attn_table_push_cells(json, column, &cell, 1, -1);
+            attn_table_push_member(json, column, &cell, -1);
         }
     }
 }
