@@ -132,7 +132,7 @@ enum attn_status refuse(struct attn_error *err, const char *hint, const char *fo
 enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
                           struct attn_error *err)
 {
-    if (status != ATTN_OK)
+    if (status != ATTN_OK && err->stage == ATTN_STAGE_NONE)
         err->stage = stage;
     return status;
 }

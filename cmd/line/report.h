@@ -26,7 +26,7 @@ enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, 
 enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
     ATTN_PRINTF(3, 4);
 
-/* Sets the stage of a failure, for functions of the library that don't set it because they are not
+/* Sets the stage of a failure that has none, for functions of the library that are not
  * part of a request. Returns STATUS. */
 enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
                           struct attn_error *err);

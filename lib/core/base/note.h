@@ -57,7 +57,8 @@
     X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */           \
     X(TRANSPARENT, 52, "transparent")     /* a picture with alpha, which no model reads */         \
     X(PLANE, 53, "plane")                 /* singular values so near that directions mix */        \
-    X(UNKNOWN, 54, "unknown")             /* half of a text's tokens, or more, are unknown */
+    X(UNKNOWN, 54, "unknown")             /* half of a text's tokens, or more, are unknown */      \
+    X(NO_SCORE, 55, "no_score")           /* first words without a score */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -522,8 +522,8 @@ static enum attn_status encode(const struct attn_tokenizer *tokenizer,
     const bool is_pair = texts[1].text;
     const struct attn_template *template = attn_post_process_template(&tokenizer->post, is_pair);
     const struct attn_template_item start = {tokenizer->chat.start - 1, 0};
-    const bool has_start =
-        options->special_tokens == ATTN_SPECIAL_TOKENS_BOS && template->items[0].id != start.id;
+    const bool has_start = options->special_tokens == ATTN_SPECIAL_TOKENS_BOS &&
+                           (start.id < 0 || template->items[0].id != start.id);
 
     if (has_start && start.id < 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

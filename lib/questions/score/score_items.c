@@ -90,7 +90,8 @@ struct item_scoring {
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
     enum item_question question;
-    double good; /* ln p of the first text of the current pair */
+    double good;            /* ln p of the first text of the current pair */
+    size_t n_pair, n_first; /* pairs without a score of the first word; those that differ in it */
     bool has_noted_tokens;
 };
 
@@ -230,13 +231,33 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-static enum attn_status fill_pair(const struct item_scoring *scoring,
-                                  struct attn_item_result *result, struct attn_cell *row,
-                                  struct attn_error *err)
+/* Returns the size of the first word of INPUT, with white space in front of it. */
+static size_t first_word(const struct attn_input *input)
+{
+    const size_t n_white = strspn(input->text, " \t\n");
+
+    return n_white + strcspn(input->text + n_white, " \t\n");
+}
+
+/* Counts the pair of RESULT, and whether its texts differ in a first word without a score. */
+static void count_first(struct item_scoring *scoring, const struct attn_item_result *result)
+{
+    const struct attn_input *good = &result->item->input, *bad = &result->item->other;
+    const size_t n = good->text && bad->text ? first_word(good) : 0;
+
+    if (n == 0 || !isnan(result->surprisal[0]) || result->run->text.encoding.n_front > 0)
+        return;
+    scoring->n_pair++;
+    scoring->n_first += n != first_word(bad) || memcmp(good->text, bad->text, n) != 0;
+}
+
+static enum attn_status fill_pair(struct item_scoring *scoring, struct attn_item_result *result,
+                                  struct attn_cell *row, struct attn_error *err)
 {
     double nats = 0;
 
     ATTN_TRY(score_text(scoring, result, &nats, err));
+    count_first(scoring, result);
     result->metric = "difference";
     result->value = scoring->good + nats;
     result->has_right = true;
@@ -570,7 +591,13 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
     };
     const struct attn_item_calls calls = {.next = next_item, .find = find_score, .user = scoring};
 
-    return attn_stream_run(frame->stream, frame->host, &options, &calls, err);
+    ATTN_TRY(attn_stream_run(frame->stream, frame->host, &options, &calls, err));
+    if (scoring->n_first > 0)
+        attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_NO_SCORE,
+                  "%zu of %zu pairs differ in the first word, which has no score without a start "
+                  "token: `special_tokens bos`",
+                  scoring->n_first, scoring->n_pair);
+    return ATTN_OK;
 }
 
 const struct attn_procedure attn_score_items = {
