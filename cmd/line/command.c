@@ -27,30 +27,31 @@ const char *const command_groups[] = {"look", "measure", "cause", "files and mod
 static const struct {
     const char *group; /* of command_groups */
     const struct command *command;
+    const char *words; /* what it is for, in at most four words */
 } rows[] = {
-    {"look", &command_run},
-    {"look", &command_generate},
-    {"look", &command_score},
-    {"look", &command_diff},
-    {"measure", &command_heads},
-    {"measure", &command_probe},
-    {"measure", &command_sinks},
-    {"measure", &command_lens},
-    {"measure", &question_commands[AT_spans]},
-    {"measure", &command_align},
-    {"measure", &command_examples},
-    {"cause", &command_ablate},
-    {"cause", &command_patch},
-    {"cause", &command_circuit},
-    {"cause", &command_attribute},
-    {"files and models", &command_models},
-    {"files and models", &command_inspect},
-    {"files and models", &command_tokenize},
-    {"files and models", &command_attend},
-    {"files and models", &command_init},
-    {"files and models", &command_batch},
-    {"files and models", &command_completion},
-    {"files and models", &command_help},
+    {"look", &command_run, "attention to words, pictures"},
+    {"look", &command_generate, "what comes next"},
+    {"look", &command_score, "surprise of each token"},
+    {"look", &command_diff, "two texts or models"},
+    {"measure", &command_heads, "what each head does"},
+    {"measure", &command_probe, "induction, retrieval heads"},
+    {"measure", &command_sinks, "where weight is parked"},
+    {"measure", &command_lens, "what each layer knows"},
+    {"measure", &question_commands[AT_spans], "which context is used"},
+    {"measure", &command_align, "words of two texts"},
+    {"measure", &command_examples, "heads on a corpus"},
+    {"cause", &command_ablate, "switch parts off"},
+    {"cause", &command_patch, "swap parts between texts"},
+    {"cause", &command_circuit, "edges between parts"},
+    {"cause", &command_attribute, "parts of a logit"},
+    {"files and models", &command_models, "models found by name"},
+    {"files and models", &command_inspect, "what a model has"},
+    {"files and models", &command_tokenize, "text to token ids"},
+    {"files and models", &command_attend, "attention of arrays"},
+    {"files and models", &command_init, "make a model"},
+    {"files and models", &command_batch, "lines of JSON"},
+    {"files and models", &command_completion, "complete command lines"},
+    {"files and models", &command_help, "commands, options, topics"},
 };
 
 enum { N_ROW = sizeof rows / sizeof *rows };
@@ -78,6 +79,11 @@ const struct command *command_at(size_t i)
 const char *command_group_at(size_t i)
 {
     return i < N_ROW ? rows[i].group : "measure";
+}
+
+const char *command_words_at(size_t i)
+{
+    return i < N_ROW ? rows[i].words : "";
 }
 
 const struct command *command_find(const char *name)

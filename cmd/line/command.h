@@ -115,9 +115,11 @@ struct call {
 /* Returns command I in the order of the help; NULL after the last one. */
 const struct command *command_at(size_t i);
 
-/* The groups of commands in the order of the help, up to NULL; and the group of command I. */
+/* The groups of commands in the order of the help, up to NULL; the group of command I; and what
+ * that is for, in at most four words. */
 extern const char *const command_groups[];
 const char *command_group_at(size_t i);
+const char *command_words_at(size_t i);
 
 /* The commands that only ask a question (args/question.c), one for each question of
  * ATTN_QUESTION_MAP. */

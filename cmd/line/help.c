@@ -329,31 +329,30 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
     print(out, "'attn-cli %s --help' explains them.\n", command->name);
 }
 
+/* Prints the commands in two columns, each with what it is for. */
+static void print_commands_briefly(struct attn_sink *out)
+{
+    enum { NAMES = 11, COLUMN = 42 };
+    size_t n = 0;
+
+    while (command_at(n))
+        n++;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = i % 2 == 0 ? i / 2 : (n + 1) / 2 + i / 2;
+        const bool is_last = i % 2 == 1 || i + 1 == n;
+
+        print(out, "%*s%-*s%-*s%s", i % 2 == 0 ? 2 : 0, "", NAMES, command_at(at)->name,
+              is_last ? 0 : COLUMN - NAMES - 2, command_words_at(at), is_last ? "\n" : "");
+    }
+}
+
 static void print_overview_briefly(struct attn_sink *out)
 {
-    char names[512] = "";
-    size_t used;
-
-    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY
-                          "\nA picture and a question: run -m DIR --image cat.png \"What is it?\"\n"
-                          "Many prompts, with means: ablate --items prompts.csv\n\nCommands:\n");
-    for (size_t g = 0; command_groups[g]; g++) {
-        used = 0;
-        for (size_t i = 0; command_at(i); i++)
-            if (strcmp(command_group_at(i), command_groups[g]) == 0)
-                attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? " " : "",
-                                       command_at(i)->name);
-        help_row(out, command_groups[g], names, 20);
-    }
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\n");
+    print_commands_briefly(out);
     print_text(out, "\n");
-    help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
-    help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
-    help_row(out, "attn-cli COMMAND --help", "what it does, and its own options", 28);
-    used = 0;
-    for (size_t i = 0; i < n_topic; i++)
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
-                               topics[i].name);
-    help_row(out, "attn-cli help TOPIC", names, 28);
+    help_row(out, "attn-cli COMMAND -h", "examples and options, which --help explains", 28);
+    help_row(out, "attn-cli --help", "topics (items, pictures, chat, ...), exit codes", 28);
 }
 
 void help_print(struct attn_sink *out, const struct command *command, enum call_help kind)

@@ -319,53 +319,53 @@ bool topic_row(const struct topic *topic, size_t i, struct topic_row *row)
 }
 
 /* Chapters of the manual that are neither a command nor a topic. `file` is set if it differs from
- * the name; `see` are the arguments of attn-cli that show more, or NULL. */
+ * the names, "view|show"; `see` are the arguments of attn-cli that show more, or NULL. */
 static const struct {
-    const char *name, *file, *see;
+    const char *names, *file, *see;
 } chapters[] = {
     {"adapters", NULL, "inspect --adapter"},
     {"arrays", NULL, "attend --help"},
     {"attn-format", NULL, "init --help"},
+    {"bos", "tokens", "help input"},
     {"classifiers", NULL, NULL},
     {"clusters", NULL, "run --help"},
+    {"csv|json", "for-programs", "help formats"},
+    {"embed|embeddings", "encoders", "run --sites sentence_embed"},
     {"encoders", NULL, NULL},
     {"for-programs", NULL, "help --json"},
     {"gallery", NULL, "help figures"},
     {"gguf", NULL, "inspect --help"},
     {"glossary", "explanation/glossary", NULL},
     {"gradients", NULL, "run --grad"},
-    {"image", "images", "help pictures"},
-    {"images", NULL, "help pictures"},
+    {"image|images", "images", "help pictures"},
+    {"induction", "probes", "probe induction"},
     {"make-a-model", NULL, "init --help"},
     {"pages", NULL, "run --html"},
     {"metrics", "predictions", "help answer"},
-    {"pictures-and-questions", NULL, "help pictures"},
+    {"pictures-and-questions|vision", "pictures-and-questions", "help pictures"},
+    {"perplexity|surprisal", "predictions", "score TEXT"},
     {"predictions", NULL, "score --help"},
     {"probes", NULL, "probe needle"},
     {"proteins", NULL, NULL},
+    {"similarity", "encoders", "run --label TEXT TEXT"},
+    {"steer|steering", "interventions", "generate --steer"},
     {"study", "tutorial/a-study", "help items"},
     {"tokens", NULL, "tokenize --help"},
     {"translation", NULL, "align --help"},
     {"transformer-lens", NULL, NULL},
     {"two-sequences", NULL, "run --source"},
-    {"vision", "pictures-and-questions", "help pictures"},
-    {"windows", "windows-and-macos", NULL},
-    {"windows-and-macos", NULL, NULL},
-    {"macos", "windows-and-macos", NULL},
+    {"windows|windows-and-macos|macos", "windows-and-macos", NULL},
     {"without-attention", NULL, "run --sites mixing"},
     {"heatmap", "pictures", "run --heatmap TEXT"},
-    {"plot", "pictures", "run --svg FILE TEXT"},
-    {"draw", "pictures", "run --svg FILE TEXT"},
-    {"view", "pages", "run --html FILE TEXT"},
-    {"show", "pages", "run --html FILE TEXT"},
-    {"visualize", "pages", "run --html FILE TEXT"},
+    {"plot|draw", "pictures", "run --svg FILE TEXT"},
+    {"view|show|visualize", "pages", "run --html FILE TEXT"},
     {"serve", "pages", "run --live --html FILE TEXT"},
 };
 
 const struct topic *topic_find(const char *name)
 {
     for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++)
-        if (strcmp(chapters[i].name, name) == 0 && chapters[i].see &&
+        if (word_find(chapters[i].names, name) >= 0 && chapters[i].see &&
             strncmp(chapters[i].see, "help ", 5) == 0)
             name = chapters[i].see + 5;
     for (size_t i = 0; i < n_topic; i++)
@@ -481,7 +481,7 @@ bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
     for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
         const char *see = chapters[i].see, *file = chapters[i].file ? chapters[i].file : name;
 
-        if (strcmp(chapters[i].name, name) != 0)
+        if (word_find(chapters[i].names, name) < 0)
             continue;
         snprintf(hint, TOPIC_HINT_SIZE, "see %s%s%scmd/manual/%s.md of the manual",
                  see ? "'attn-cli " : "", see ? see : "", see ? "' and " : "", file);

@@ -20,7 +20,8 @@ ATTN_DEFAULTS(attn_table_order, .size = sizeof(struct attn_table_order))
 static const struct attn_param params[] = {
     ATTN_TABLE_ORDER_PARAMS(
         "sort the rows by this column, the largest first, of numbers with both signs the largest "
-        "of either; :up and :down sort by value",
+        "of either; :up and :down sort by value. `value` without a column of this name is the "
+        "first one with measured numbers",
         "print only the first N rows; 0: all, the default where no other is named. On a terminal, "
         "tables of effects and attributions have their 10 largest rows, with bars"),
     ATTN_PARAM(TEXTS, "where", "COLUMN=VALUE", struct attn_table_order, where,
@@ -118,6 +119,20 @@ static enum attn_status refuse_column(const struct ordering *ordering, const cha
     return status;
 }
 
+/* Returns the column NAME; if none is called "value", that is the first with reals. */
+static size_t find_key(const struct ordering *ordering, const char *name)
+{
+    size_t found = attn_table_find(ordering->table, name);
+
+    for (size_t c = 0; found == SIZE_MAX && strcmp(name, "value") == 0 &&
+                       c < attn_table_n_column(ordering->table);
+         c++)
+        if (attn_table_column(ordering->table, c)->type == ATTN_VALUE_REAL &&
+            has_values(ordering, c))
+            found = c;
+    return found;
+}
+
 /* Parses the option `sort`: "NAME", "NAME:up" or "NAME:down". */
 static enum attn_status read_sort(struct ordering *ordering, struct attn_error *err)
 {
@@ -128,13 +143,13 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 
     if (!sort)
         return ATTN_OK;
-    ordering->column = attn_table_find(table, sort);
+    ordering->column = find_key(ordering, sort);
     if (ordering->column == SIZE_MAX && colon) {
         char *name = attn_strndup(sort, (size_t)(colon - sort), err);
 
         if (!name)
             return ATTN_NO_MEMORY;
-        ordering->column = attn_table_find(table, name);
+        ordering->column = find_key(ordering, name);
         attn_free(name);
         ordering->sign = strcmp(colon, ":up") == 0 ? 1 : strcmp(colon, ":down") == 0 ? -1 : 0;
         if (ordering->column != SIZE_MAX && ordering->sign == 0)

@@ -22,7 +22,7 @@
 struct attn_table_order {
     size_t size; /* sizeof this struct */
     /* name of the column to sort by, which ":up" or ":down" may follow; NULL: no sorting. A column
-     * whose name is the whole string has precedence */
+     * whose name is the whole string has precedence. "value": also the first column with reals */
     const char *sort;
     size_t n_most; /* how many rows of each group are kept; 0: all */
     /* the first N columns name a group: consecutive rows that have equal values in them form a
