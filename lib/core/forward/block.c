@@ -143,8 +143,7 @@ static void run_beside(struct attn_forward *f, const struct attn_block_weights *
     run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
     attn_output_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, &w->attn_scale, f->out);
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     memcpy(f->normed, f->beside, n_byte);
     attn_scale_step(f, factors->mixer_in, f->normed);

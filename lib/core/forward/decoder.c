@@ -381,8 +381,7 @@ static void run_output(struct attn_forward *f)
     const float *x = has_norm ? f->normed : f->resid;
     const size_t d = weights->unembed.weight.n_row;
 
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (f->model->config.stream && f->feed.first_layer == ATTN_NO_LAYER)
         f->model->config.stream->end(f);

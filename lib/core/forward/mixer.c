@@ -593,8 +593,7 @@ static void run_maps(struct attn_forward *f, const struct attn_block_weights *w)
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i].linear->weight.data)
             args[n++] = attn_map_of(f, maps[i].linear, f->normed, f->feed.n_row, maps[i].y);
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     attn_weight_buffer_run_linear(&f->weight_buffer, args, n, f->feed.pool);
     if (attn_config_mixes_beside(&f->model->config))

@@ -97,7 +97,7 @@ static void normalize_values(struct attn_forward *f, const struct attn_pending_v
     }
 }
 
-void attn_step_finish(struct attn_forward *f)
+bool attn_step_finish(struct attn_forward *f)
 {
     run_maps(f);
     for (size_t i = 0; i < f->pending.n_visit; i++) {
@@ -111,6 +111,7 @@ void attn_step_finish(struct attn_forward *f)
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
     }
     f->pending.n_visit = 0;
+    return attn_forward_is_over(f);
 }
 
 /* Returns the waiting map that computes all columns of Y, or NULL. */
@@ -200,8 +201,7 @@ void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v)
 {
     const struct attn_site_part part = attn_forward_part(f, ATTN_SITE_V);
 
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     memcpy(v, k, part.n_row * part.n_head * part.width * sizeof *v);
     f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
@@ -210,12 +210,10 @@ void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v)
 void attn_values_step(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
                       float *v)
 {
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     f->pending.maps[f->pending.n_map++] = attn_map_of(f, &w->v, x, f->feed.n_row, v);
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     f->model->config.stream->values(f, w, x, v);
     attn_forward_check_finite(f, v, f->feed.n_row * w->v.weight.n_col);
@@ -421,8 +419,7 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
 
     if (f->model->config.positions != ATTN_POSITIONS_ROTARY)
         return;
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (weights->w.data)
         attn_norm_read(f, weights);
@@ -541,8 +538,7 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y)
 {
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (!weights->w.data) {
         memcpy(y, x, f->feed.n_left * f->model->config.d_model * sizeof(float));
@@ -568,8 +564,7 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
 
     if (activation)
         map.has_activation = true, map.activation = *activation;
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
@@ -585,8 +580,7 @@ static void change_output(struct attn_forward *f, enum attn_site site, enum row_
     /* Cancel the visit of the map, which is the last one: it would come before OPERATION. */
     if (early)
         f->pending.n_visit--;
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (weights)
         attn_norm_read(f, weights);
@@ -620,8 +614,7 @@ void attn_output_step(struct attn_forward *f, enum attn_site site,
 
 void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)
 {
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (f->model->config.has_solu)
         run_rows(f, SOLU_ROWS, x, x, f->model->config.d_mlp);
@@ -632,8 +625,7 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
 void attn_solu_step(struct attn_forward *f, const struct attn_norm_weights *norm,
                     enum attn_site site, float *x)
 {
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     run_rows(f, SOLU_ROWS, x, x, f->model->config.d_mlp);
     if (norm->w.data) {
@@ -654,8 +646,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
         before->site = site;
         return;
     }
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     run_rows(f, ACTIVATE_ROWS, x, x, f->dims.d_mlp);
     attn_visit(f, site, x);
@@ -705,8 +696,7 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
     const bool has_residual = f->model->config.has_residual;
     const bool is_added = has_residual && add_by_map(f, resid, x);
 
-    attn_step_finish(f);
-    if (attn_forward_is_over(f))
+    if (attn_step_finish(f))
         return;
     if (!is_added) {
         if (has_residual)

@@ -172,8 +172,9 @@ void attn_kv_cache_clear(struct attn_forward *f);
  * N is 0. */
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 
-/* Runs the maps that wait and visits their sites. Call it before results are read elsewhere. */
-void attn_step_finish(struct attn_forward *f);
+/* Runs the maps that wait and visits their sites. Call it before results are read elsewhere.
+ * Returns true if the pass is over (attn_forward_is_over). */
+bool attn_step_finish(struct attn_forward *f);
 
 /* Runs HEADS, where edits that are functions change matrices of the layer. Calls these first. */
 void attn_functions_run(struct attn_forward *f, struct attn_heads *heads);
