@@ -1,6 +1,5 @@
-/* metric.c - the list of measures, and their sums for each head. The terms of an event's rows are
- * computed on the pool and added in the order of the rows, so that sums do not depend on threads.
- */
+/* metric.c - the sums of measures for each head. The terms of an event's rows are computed on the
+ * pool and added in the order of the rows, so that sums do not depend on threads. */
 #include "measures/metric.h"
 
 #include "base/memory.h"
@@ -12,12 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct attn_metric *const metrics[] = {
-#define LIST(name) &attn_metric_##name,
-    ATTN_METRIC_MAP(LIST)
-#undef LIST
-};
 
 struct attn_measurement {
     const struct attn_metric *metric;
@@ -31,14 +24,6 @@ struct attn_measurement {
     double *terms;    /* owns; [n_position, n_term] the terms of the rows of one event */
     bool *is_counted; /* owns; [n_position] whether each of these rows counts */
 };
-
-const struct attn_metric *attn_metric_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-        if (strcmp(metrics[i]->name, name) == 0)
-            return metrics[i];
-    return NULL;
-}
 
 /* --- Places of tokens ------------------------------------------------------------------------- */
 

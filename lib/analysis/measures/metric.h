@@ -133,9 +133,6 @@ struct attn_metric {
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
 #undef ATTN_METRIC_DECLARE
 
-/* Returns the measure called NAME, or NULL. */
-const struct attn_metric *attn_metric_find(const char *name);
-
 struct attn_measurement; /* the sums of a measure for each head of a run */
 
 /* Creates the sums of METRIC for a run. METRIC, SELECTION and POOL are borrowed; POOL may be NULL.

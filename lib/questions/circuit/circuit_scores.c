@@ -20,7 +20,6 @@ struct scoring {
     struct attn_wiring *edges;
     double *scores; /* [n_reader, n_writer] */
     double weight;  /* of the current backward pass */
-    bool is_point;  /* the streams of the current feed are kept */
     /* [n_layer, n, d] own; the streams at the current point, before heads and before MLPs */
     float *streams[2];
     /* [n_layer, n, H * Ev] and [n_writer, n, d] own; z at the current point, and the deltas after
