@@ -35,9 +35,7 @@ enum { SHOW_CAUSES = 2, SHOW_CELLS = 4 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_OF(PART, "part", TEXT, .shown = SHOW_CAUSES),
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMNS_HEAD(STACK, 0),
     [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),

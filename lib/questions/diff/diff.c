@@ -38,9 +38,7 @@ enum { N_RECALLED = 5 };  /* keys that RECALL counts */
 enum { SHOW_RECALL = 2 }; /* both runs have another attention */
 
 static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMNS_HEAD(STACK, 0),
     [ROWS] = ATTN_COLUMN_WITH("rows", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE),
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),

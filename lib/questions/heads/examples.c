@@ -44,9 +44,7 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMNS_HEAD(STACK, 0),
     [BIN] = ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [PLACE] = ATTN_COLUMN("place", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, POSITIVE, "value"),

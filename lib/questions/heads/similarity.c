@@ -124,9 +124,7 @@ static int by_likeness(const void *x, const void *y)
 enum { JS = 8, ROW_TYPE, N_COLUMN }; /* the columns of both heads come first */
 
 static const struct attn_column columns[N_COLUMN] = {
-    ATTN_COLUMN_STACK("stack"),
-    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMNS_HEAD(0, 0),
     ATTN_COLUMN_OF(NUMBER, "number", INTEGER),
     ATTN_COLUMN_STACK("other_stack"),
     ATTN_COLUMN_OF(OTHER_LAYER, "other_layer", INTEGER),

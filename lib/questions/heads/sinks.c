@@ -39,9 +39,7 @@ enum {
 };
 
 static const struct attn_column head_columns[N_HEAD_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMNS_HEAD(STACK, 0),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
     [FIRST_WEIGHT] = ATTN_COLUMN_QUANTITY("first_weight", 4, NULL, SHARE, "weight of position 0"),
     [FIRST_RATE] = ATTN_COLUMN_RATE("first_rate", 4, "position 0 is a sink", 0),

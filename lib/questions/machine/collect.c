@@ -61,9 +61,7 @@ static const struct attn_column columns[N_COLUMN] = {
                                .shown = SHOW_SCORES), /* for models without probabilities */
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_LOG_PROBS),
     /* cells of patterns, as in a run's tidy CSV */
-    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_CELLS),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_CELLS),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_CELLS),
+    ATTN_COLUMNS_HEAD(STACK, SHOW_CELLS),
     [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER, .shown = SHOW_CELLS),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_CELLS),
     [QUERY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "query_token", TEXT, .shown = SHOW_CELLS),

@@ -34,6 +34,12 @@ enum { ATTN_MOST_COLUMNS = 96 };
         .name = (label), .role = ATTN_ROLE_##are, .type = ATTN_VALUE_##__VA_ARGS__                 \
     }
 
+/* Three columns from I on that name a head: stack, layer and head. */
+#define ATTN_COLUMNS_HEAD(i, when)                                                                 \
+    [i] = ATTN_COLUMN_STACK("stack", .shown = (when)),                                             \
+    [(i) + 1] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = (when)),                          \
+    [(i) + 2] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = (when))
+
 /* The column `part`. NAMES are the rows with which others are compared (totals). */
 #define ATTN_COLUMN_PART(...)                                                                      \
     {                                                                                              \

@@ -50,9 +50,7 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_HEADS),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    ATTN_COLUMNS_HEAD(STACK, SHOW_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_STEPS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_STEPS),
     [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_STEPS),
