@@ -190,18 +190,6 @@ enum attn_status attn_each_file_open(struct attn_each_file *file, const char *fo
     return attn_error_at(open_key(file, err), ATTN_STAGE_OUTPUT, err);
 }
 
-/* Finds what an earlier run left: sets *PATH to FILE.part or to the complete FILE, NULL if there is
- * nothing. */
-static void find_earlier(struct attn_each_file *file, const char **path)
-{
-    struct attn_records_part part = {0};
-
-    attn_records_part(file->records, 0, &part);
-    file->n_before = part.size;
-    file->is_complete = part.size == 0 && attn_os_exists(file->path.data);
-    *path = file->is_complete ? file->path.data : part.size > 0 ? part.path : NULL;
-}
-
 /* Who gets the items of an earlier run. */
 struct taker {
     struct attn_items *items;
@@ -263,11 +251,15 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
                                        struct attn_each_result *result, struct attn_error *err)
 {
     char count[ATTN_QUANTITY_SIZE];
-    const char *path;
+    struct attn_records_part part = {0};
+    const char *path; /* what an earlier run left: FILE.part, or the complete FILE */
 
     if (!file->options->is_resumed)
         return ATTN_OK;
-    find_earlier(file, &path);
+    attn_records_part(file->records, 0, &part);
+    file->n_before = part.size;
+    file->is_complete = part.size == 0 && attn_os_exists(file->path.data);
+    path = file->is_complete ? file->path.data : part.size > 0 ? part.path : NULL;
     if (path)
         ATTN_TRY(attn_error_at(go_on(file, path, &(struct taker){items, take, user, result}, err),
                                ATTN_STAGE_OPTIONS, err));

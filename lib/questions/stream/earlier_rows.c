@@ -65,14 +65,6 @@ static enum attn_status refuse(const struct attn_earlier *earlier, const char *w
     return ATTN_INVALID;
 }
 
-static void swap(struct attn_buffer *a, struct attn_buffer *b)
-{
-    const struct attn_buffer kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
 static bool is_same(const struct attn_buffer *a, const struct attn_buffer *b)
 {
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
@@ -290,7 +282,10 @@ static enum attn_status append_row(struct attn_earlier *earlier, struct attn_err
 /* Reads the rows of the next item, up to a line of another one. */
 static enum attn_status gather(struct attn_earlier *earlier, struct attn_error *err)
 {
-    swap(&earlier->id, &earlier->next_id);
+    const struct attn_buffer id = earlier->id;
+
+    earlier->id = earlier->next_id;
+    earlier->next_id = id; /* read_line reuses its memory */
     earlier->begin = earlier->line.begin;
     earlier->n_row = 0;
     if (earlier->table)
