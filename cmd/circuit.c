@@ -35,12 +35,20 @@ static void print_facts(const struct question *question)
     if (column == SIZE_MAX || outputs_are_wanted(&question->args->tables.output))
         return;
     const struct attn_cell paths = attn_table_cell(about, 0, column);
+    const size_t score = attn_table_find(question->table, "score");
+    size_t n_against = 0;
 
+    for (size_t i = 0; score != SIZE_MAX && i < attn_table_n_row(question->table); i++)
+        n_against += attn_table_cell(question->table, i, score).real < 0;
     attn_buffer_append_format(
-        &line, "\n%lld edges carry %.1f %% of the answer, random ones %.1f %%\n",
+        &line, "\n%lld edges carry %.1f %% of the answer, random ones %.1f %%",
         (long long)attn_table_n_row(question->table),
         100 * attn_table_cell(about, 0, attn_table_find(about, "faithfulness")).real,
         fabs(100 * attn_table_cell(about, 0, attn_table_find(about, "random")).real));
+    if (n_against > 0)
+        attn_buffer_append_format(&line, "; %zu of them work%s against it", n_against,
+                                  n_against == 1 ? "s" : "");
+    attn_buffer_append_char(&line, '\n');
     for (size_t at = 0, n; at < paths.size; at += n + 1) {
         const char *end = memchr(paths.text + at, '\n', paths.size - at);
 

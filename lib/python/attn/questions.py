@@ -232,7 +232,8 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 adds the edge with the largest score among those that end in a part of the circuit; top, the edges with
                 the largest scores (greedy, top)
     size        return the edges of the circuit with N edges, without those on no way from the input to the logits;
-                default: all edges
+                default: all edges. Large scores below 0 are chosen, too: such edges work against the answer, so that
+                more edges can carry less
     evaluate    run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` wrote
     random      for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
                 mean and the standard deviation of their faithfulness; default: 10; 0: no random circuits

@@ -76,10 +76,12 @@ static const struct attn_param param_rows[] = {
         "the logits and adds the edge with the largest score among those that end in a part of the "
         "circuit; top, the edges with the largest scores",
         .words = "greedy|top"),
-    ATTN_PARAM(COUNT, "size", "N", struct attn_circuit_args, n_edge,
-               "return the edges of the circuit with N edges, without those on no way from the "
-               "input to the logits; default: all edges",
-               .least = 1),
+    ATTN_PARAM(
+        COUNT, "size", "N", struct attn_circuit_args, n_edge,
+        "return the edges of the circuit with N edges, without those on no way from the "
+        "input to the logits; default: all edges. Large scores below 0 are chosen, too: such "
+        "edges work against the answer, so that more edges can carry less",
+        .least = 1),
     ATTN_PARAM(TEXT, "evaluate", "FILE", struct attn_circuit_args, evaluate,
                "run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` "
                "wrote"),
