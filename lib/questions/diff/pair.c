@@ -14,6 +14,7 @@
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +135,8 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
 /* Returns true if tokens A of X and B of Y are the same. */
 static bool is_same(const struct attn_labels *x, size_t a, const struct attn_labels *y, size_t b)
 {
+    if (!x->tokens || !y->tokens)
+        return x->ids[a] == y->ids[b];
     return x->token_sizes[a] == y->token_sizes[b] &&
            memcmp(x->tokens[a], y->tokens[b], x->token_sizes[a]) == 0;
 }
@@ -172,6 +175,13 @@ static void find_common(struct side sides[2], uint32_t *longest, uint8_t *skips)
     }
 }
 
+/* Returns TOKEN [size], or ID of a model without a vocabulary, written to ROOM. */
+static struct attn_cell token_cell(const char *token, size_t size, int32_t id, char room[16])
+{
+    snprintf(room, 16, "%" PRId32, id);
+    return token ? attn_cell_text(token, size) : attn_cell_string(room);
+}
+
 /* Appends the rows of SIDES[I]. */
 static enum attn_status append_side(const struct side sides[2], size_t i, struct attn_table *table,
                                     struct attn_error *err)
@@ -184,15 +194,18 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
         const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
         bool differs = k >= n || !side->is_common[k];
+        char room[16];
         struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
                                             [QUERY] = attn_cell_integer((int64_t)side->query)};
 
         if (k < n) {
             cells[KEY] = attn_cell_integer((int64_t)k);
-            cells[TOKEN] = attn_cell_text(labels->tokens[k], labels->token_sizes[k]);
+            cells[TOKEN] =
+                token_cell(labels->tokens ? labels->tokens[k] : NULL,
+                           labels->tokens ? labels->token_sizes[k] : 0, labels->ids[k], room);
             cells[WEIGHT] = attn_cell_real((double)side->row[k]);
         } else {
-            cells[TOKEN] = attn_cell_text(next->token, next->token_size);
+            cells[TOKEN] = token_cell(next->token, next->token_size, (int32_t)next->id, room);
             cells[PROB] = attn_cell_real(next->probability);
             for (size_t j = 0; j < others->n_top; j++)
                 differs = differs && others->top[j].id != next->id;
@@ -211,7 +224,7 @@ static enum attn_status make(struct side sides[2], struct attn_table *table, str
     enum attn_status status;
 
     for (size_t i = 0; i < 2; i++) {
-        if (!attn_run_labels(sides[i].run)->tokens)
+        if (!attn_run_labels(sides[i].run)->ids)
             return attn_refuse(err, ATTN_STAGE_OPTIONS, "'`figure pair`' shows texts");
         ATTN_TRY(ATTN_ALLOC(sides[i].is_common, sides[i].run->text.n, err));
     }
