@@ -24,20 +24,6 @@ static void references_release(void *own)
     free(references->items);
 }
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_ablate = {
-    QUESTION_COMMAND(ablate),
-    .usage = "[OPTIONS] --target TEXT TEXT",
-    .examples = "  attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
-                "  attn-cli ablate --by layer --metric kl \"The keys to the cabinet\"\n"
-                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
-                "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
-    .ask = work,
-    .own_size = sizeof(struct references),
-    .release = references_release,
-};
-
 /* Reads the lines of PATH, without empty ones. PATH "-" is standard input. */
 static enum attn_status references_read(const char *path, struct references *references,
                                         struct attn_error *err)
@@ -87,3 +73,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;
 }
+
+const struct command command_ablate = {
+    QUESTION_COMMAND(ablate),
+    .usage = "[OPTIONS] --target TEXT TEXT",
+    .examples = "  attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
+                "  attn-cli ablate --by layer --metric kl \"The keys to the cabinet\"\n"
+                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
+                "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
+    .ask = work,
+    .own_size = sizeof(struct references),
+    .release = references_release,
+};

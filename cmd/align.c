@@ -11,28 +11,6 @@
 
 #define EXAMPLE "attn-cli align -m interpreter --source \"The cat sat\" \"猫 坐\""
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_align = {
-    QUESTION_COMMAND(align),
-    .usage = "[OPTIONS] --source TEXT TEXT",
-    .examples = "  " EXAMPLE "\n"
-                "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
-                "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
-                "  attn-cli align -m whisper-tiny --source file:speech.wav \"Who wrote Faust?\"\n"
-                "  attn-cli align --links fast_align.talp --gold gold.txt --score\n"
-                "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
-                "    --score --sort ts\n",
-    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
-             "ids|label-image|"
-             "pair|types|key-mask|"
-             "paired|"
-             "bootstrap|interval|"
-             "cluster|contrast|"
-             "fdr|each|resume",
-    .ask = work,
-};
-
 /* Decides where the links of items are written, one by one: to standard output, or as rows to the
  * file of --csv or --jsonl. Sets *form to their format. */
 static enum attn_status list_links(struct question_args *args, struct question *question,
@@ -167,3 +145,23 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     print_text(question->call->out, "\n");
     return ATTN_OK;
 }
+
+const struct command command_align = {
+    QUESTION_COMMAND(align),
+    .usage = "[OPTIONS] --source TEXT TEXT",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
+                "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
+                "  attn-cli align -m whisper-tiny --source file:speech.wav \"Who wrote Faust?\"\n"
+                "  attn-cli align --links fast_align.talp --gold gold.txt --score\n"
+                "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
+                "    --score --sort ts\n",
+    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
+             "ids|label-image|"
+             "pair|types|key-mask|"
+             "paired|"
+             "bootstrap|interval|"
+             "cluster|contrast|"
+             "fdr|each|resume",
+    .ask = work,
+};

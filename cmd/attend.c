@@ -86,38 +86,6 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(running_options, running),
 };
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-static void release_arrays(void *own);
-static void print_sites(struct attn_sink *out);
-
-const struct command command_attend = {
-    .name = "attend",
-    .summary = "attention of arrays (.npy), without a model",
-    .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
-    .ways = "--explain, --measures all",
-    .description =
-        "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
-        "weights and the context vectors, as text or in the files that options name. The\n"
-        "output has the axes of the input: pattern [H, T, S], z [H, T, Ev].\n"
-        "\n"
-        "A weight says how much of a row of v goes into z. It does not say how much of z\n"
-        "comes from there: that depends on the length of the row, too.\n",
-    .examples =
-        "  attn-cli run --sites q,k,v --layers 0 --npy life \"Life is short, eat dessert\"\n"
-        "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"
-        "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
-        "  attn-cli attend --scores scores.npy --csv -\n"
-        "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
-        "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct attend_args),
-    .defaults = &(const struct attend_args){.asked = QUESTION_ARGS_DEFAULT},
-    .ask = work,
-    .print_sites = print_sites,
-    .own_size = sizeof(struct attend_arrays),
-    .release = release_arrays,
-};
-
 static enum attn_status check_arrays(const struct arrays_args *args, struct attn_error *err)
 {
     static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";
@@ -323,3 +291,31 @@ static void print_sites(struct attn_sink *out)
              "\nH heads, T queries, S keys, Ev components of a value. Arrays without heads give\n"
              "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
 }
+
+const struct command command_attend = {
+    .name = "attend",
+    .summary = "attention of arrays (.npy), without a model",
+    .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
+    .ways = "--explain, --measures all",
+    .description =
+        "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
+        "weights and the context vectors, as text or in the files that options name. The\n"
+        "output has the axes of the input: pattern [H, T, S], z [H, T, Ev].\n"
+        "\n"
+        "A weight says how much of a row of v goes into z. It does not say how much of z\n"
+        "comes from there: that depends on the length of the row, too.\n",
+    .examples =
+        "  attn-cli run --sites q,k,v --layers 0 --npy life \"Life is short, eat dessert\"\n"
+        "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"
+        "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
+        "  attn-cli attend --scores scores.npy --csv -\n"
+        "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
+        "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct attend_args),
+    .defaults = &(const struct attend_args){.asked = QUESTION_ARGS_DEFAULT},
+    .ask = work,
+    .print_sites = print_sites,
+    .own_size = sizeof(struct attend_arrays),
+    .release = release_arrays,
+};

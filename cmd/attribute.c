@@ -17,22 +17,6 @@ static void release_made(void *made)
     attn_generation_release(made);
 }
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_attribute = {
-    QUESTION_COMMAND(attribute),
-    .usage = "[OPTIONS] --target TEXT TEXT",
-    .examples = "  attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
-                "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
-                "      \"The keys to the cabinet\"\n"
-                "  attn-cli attribute -m fable --score 'cabinet>keys@2.5' --limit 5 \\\n"
-                "      \"The keys to the cabinet\"\n"
-                "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
-    .ask = work,
-    .own_size = sizeof(struct attn_generation),
-    .release = release_made,
-};
-
 /* Returns true if there are several targets: the tokens that follow the text or, if there is a
  * source, the tokens of the text. */
 static bool is_continued(const struct call *call)
@@ -120,3 +104,17 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     }
     return question_write(question, err);
 }
+
+const struct command command_attribute = {
+    QUESTION_COMMAND(attribute),
+    .usage = "[OPTIONS] --target TEXT TEXT",
+    .examples = "  attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
+                "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
+                "      \"The keys to the cabinet\"\n"
+                "  attn-cli attribute -m fable --score 'cabinet>keys@2.5' --limit 5 \\\n"
+                "      \"The keys to the cabinet\"\n"
+                "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
+    .ask = work,
+    .own_size = sizeof(struct attn_generation),
+    .release = release_made,
+};

@@ -380,24 +380,6 @@ static const struct attn_param rows[] = {
 
 static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
 
-static enum attn_status complete(struct call *call, struct attn_error *err);
-
-const struct command command_completion = {
-    .name = "completion",
-    .summary = "complete command lines in a shell",
-    .usage = "bash|zsh|fish | words -- WORD ...",
-    .description =
-        "Prints a script that lets the shell complete commands, options and their values.\n"
-        "'make install' puts it where shells look for it. The script asks 'words', which\n"
-        "completes the last WORD of a line after attn-cli.\n",
-    .examples = "  source <(attn-cli completion bash)\n"
-                "  source <(attn-cli completion zsh)\n"
-                "  attn-cli completion fish | source\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct completion_args),
-    .work = complete,
-};
-
 static enum attn_status complete(struct call *call, struct attn_error *err)
 {
     static const char *const scripts[] = {bash_script, zsh_script, fish_script};
@@ -415,3 +397,19 @@ static enum attn_status complete(struct call *call, struct attn_error *err)
     print_text(call->out, scripts[shell]);
     return ATTN_OK;
 }
+
+const struct command command_completion = {
+    .name = "completion",
+    .summary = "complete command lines in a shell",
+    .usage = "bash|zsh|fish | words -- WORD ...",
+    .description =
+        "Prints a script that lets the shell complete commands, options and their values.\n"
+        "'make install' puts it where shells look for it. The script asks 'words', which\n"
+        "completes the last WORD of a line after attn-cli.\n",
+    .examples = "  source <(attn-cli completion bash)\n"
+                "  source <(attn-cli completion zsh)\n"
+                "  attn-cli completion fish | source\n",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct completion_args),
+    .work = complete,
+};

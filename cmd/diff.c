@@ -52,24 +52,6 @@ static void release_other(void *own)
     attn_free((void *)(uintptr_t)other->b_ids);
 }
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_diff = {
-    .name = "diff",
-    .question = &attn_question_diff,
-    .usage = "[OPTIONS] TEXT [TEXT]",
-    .examples = "  " EXAMPLE "\n"
-                "  attn-cli diff -m smollm2/ --with smollm2-Q4_1.gguf \"The key was old\"\n"
-                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
-    OPTION_PARTS(parts),
-    .lacks = "label",
-    .args_size = sizeof(struct question_args),
-    .defaults = &question_args_default,
-    .ask = work,
-    .own_size = sizeof(struct other),
-    .release = release_other,
-};
-
 /* Whether the maps of one head are asked for. */
 static bool is_of_maps(const struct question *question)
 {
@@ -286,3 +268,19 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(question_open(question, err));
     return compare(question, err);
 }
+
+const struct command command_diff = {
+    .name = "diff",
+    .question = &attn_question_diff,
+    .usage = "[OPTIONS] TEXT [TEXT]",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli diff -m smollm2/ --with smollm2-Q4_1.gguf \"The key was old\"\n"
+                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
+    OPTION_PARTS(parts),
+    .lacks = "label",
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
+    .ask = work,
+    .own_size = sizeof(struct other),
+    .release = release_other,
+};

@@ -41,27 +41,6 @@ static void release_generation(void *own)
     attn_generation_release(own);
 }
 
-static enum attn_status ask(struct question *question, struct attn_error *err);
-
-const struct command command_generate = {
-    .name = "generate",
-    .question = &attn_question_generate,
-    .usage = "[OPTIONS] TEXT",
-    .examples = "  attn-cli generate -m fable -n 20 \"The keys to the cabinet\"\n"
-                "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
-                "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
-                "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
-                "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
-    OPTION_PARTS(parts),
-    .lacks = "types|with-prompt|label",
-    .args_size = sizeof(struct question_args),
-    .defaults = &question_args_default,
-    .ask = ask,
-    .print_sites = sites_print,
-    .own_size = sizeof(struct attn_generation),
-    .release = release_generation,
-};
-
 /* Prints tokens as they are generated. */
 struct stream {
     struct attn_sink *out; /* NULL: tokens are not printed */
@@ -274,3 +253,22 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     question->tensors.shown = ATTN_MEDIUM_CONTINUATION;
     return (question->args->items.asked.items.path ? continue_items : work)(question, err);
 }
+
+const struct command command_generate = {
+    .name = "generate",
+    .question = &attn_question_generate,
+    .usage = "[OPTIONS] TEXT",
+    .examples = "  attn-cli generate -m fable -n 20 \"The keys to the cabinet\"\n"
+                "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
+                "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
+                "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
+                "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
+    OPTION_PARTS(parts),
+    .lacks = "types|with-prompt|label",
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
+    .ask = ask,
+    .print_sites = sites_print,
+    .own_size = sizeof(struct attn_generation),
+    .release = release_generation,
+};

@@ -28,59 +28,11 @@ static void release_data(void *own)
     attn_head_cards_free(data->cards);
 }
 
-static enum attn_status ask(struct question *question, struct attn_error *err);
-
-const struct command command_heads = {
-    QUESTION_COMMAND(heads),
-    .usage = "[OPTIONS] TEXT",
-    .ways = "--pairs, --from-weights, --items FILE",
-    .examples = "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
-                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
-                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
-                "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
-                "    --figure map --pdf a.pdf\n",
-    .lacks_own = "probe|runs",
-    .ask = ask,
-    .own_size = sizeof(struct heads_data),
-    .release = release_data,
-};
-
-static enum attn_status probe(struct question *question, struct attn_error *err);
-
 static const struct attn_param_part probe_parts[] = {
     QUESTION_PART(option_question, prompt.asked),
     QUESTION_PART(attn_reading_params, prompt.asked),
     QUESTION_PICTURE_OPTIONS,
     QUESTION_OPTIONS,
-};
-
-const struct command command_probe = {
-    .name = "probe",
-    .question = &attn_question_heads,
-    .summary = "induction and retrieval heads, found with random tokens",
-    .usage = "[OPTIONS] induction|needle",
-    .description =
-        "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"
-        "\n"
-        "induction repeats them: a head that finds what followed the first time is an\n"
-        "induction head. needle repeats 8 of them at the end: a head that finds the next\n"
-        "one in a long context is a retrieval head. No token can be guessed from what the\n"
-        "model knows, so the numbers say what the head itself does. They do not say that\n"
-        "it does so in texts: `attn-cli heads` measures that.\n",
-    .examples = "  " PROBE_EXAMPLE "\n"
-                "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
-                "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",
-    OPTION_PARTS(probe_parts),
-    .lacks = "special|with-prompt|max-input|positions|key-mask|patch|steer|project|rescale|"
-             "knockout|mmproj|"
-             "mask|scale|eps|similarity|masking|algorithm|dropout",
-    .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"
-                 "pairs|localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
-                 "id|foil|foil-id|at|metric",
-    .plain = "probe",
-    .args_size = sizeof(struct question_args),
-    .defaults = &question_args_default,
-    .ask = probe,
 };
 
 /* Returns the option by which weights are read instead of a text, or NULL. */
@@ -241,3 +193,47 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
     question->how = &drawn;
     return question_write(question, err);
 }
+
+const struct command command_heads = {
+    QUESTION_COMMAND(heads),
+    .usage = "[OPTIONS] TEXT",
+    .ways = "--pairs, --from-weights, --items FILE",
+    .examples = "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
+                "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
+                "    --figure map --pdf a.pdf\n",
+    .lacks_own = "probe|runs",
+    .ask = ask,
+    .own_size = sizeof(struct heads_data),
+    .release = release_data,
+};
+
+const struct command command_probe = {
+    .name = "probe",
+    .question = &attn_question_heads,
+    .summary = "induction and retrieval heads, found with random tokens",
+    .usage = "[OPTIONS] induction|needle",
+    .description =
+        "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"
+        "\n"
+        "induction repeats them: a head that finds what followed the first time is an\n"
+        "induction head. needle repeats 8 of them at the end: a head that finds the next\n"
+        "one in a long context is a retrieval head. No token can be guessed from what the\n"
+        "model knows, so the numbers say what the head itself does. They do not say that\n"
+        "it does so in texts: `attn-cli heads` measures that.\n",
+    .examples = "  " PROBE_EXAMPLE "\n"
+                "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
+                "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",
+    OPTION_PARTS(probe_parts),
+    .lacks = "special|with-prompt|max-input|positions|key-mask|patch|steer|project|rescale|"
+             "knockout|mmproj|"
+             "mask|scale|eps|similarity|masking|algorithm|dropout",
+    .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"
+                 "pairs|localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
+                 "id|foil|foil-id|at|metric",
+    .plain = "probe",
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
+    .ask = probe,
+};

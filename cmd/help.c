@@ -275,17 +275,6 @@ static const struct attn_param rows[] = {
 
 static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
 
-static enum attn_status help(struct call *call, struct attn_error *err);
-
-const struct command command_help = {
-    .name = "help",
-    .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[--json] [COMMAND|TOPIC]",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct help_args),
-    .work = help,
-};
-
 static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
 {
     char hint[TOPIC_HINT_SIZE] = "'attn-cli --help' lists commands and topics";
@@ -322,3 +311,12 @@ static enum attn_status help(struct call *call, struct attn_error *err)
         help_print(call->out, command, CALL_HELP_OWN);
     return ATTN_OK;
 }
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[--json] [COMMAND|TOPIC]",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct help_args),
+    .work = help,
+};

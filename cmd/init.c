@@ -64,33 +64,6 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Weights", weights_rows), 0},
 };
 
-static enum attn_status init(struct call *call, struct attn_error *err);
-
-const struct command command_init = {
-    .name = "init",
-    .summary = "make a model directory with seeded weights",
-    .usage = "DIR [OPTIONS]",
-    .description =
-        "Writes config.json, vocab.json and model.safetensors into DIR, which must be\n"
-        "absent or empty. The numbers are those of PyTorch's CPU generator (a build\n"
-        "without AVX2) after torch.manual_seed(SEED).\n"
-        "\n"
-        "GROUP is embed, pos, heads (W_Q, W_K, W_V of one head after the other), qkv (W_Q\n"
-        "of all heads, then W_K, then W_V), W_O, mlp or unembed. DIST is randn or\n"
-        "randn:STD, normal:MEAN:STD, rand (from 0 to 1), randperm (0 to n-1 in any order,\n"
-        "for each matrix), linear (as nn.Linear begins, with its bias) or gpt2 (normal,\n"
-        "0.02). With @SEED the generator begins anew, otherwise it goes on.\n"
-        "Norms begin as 1 and 0, biases as 0; --set bias=true gives every map one.\n",
-    .examples =
-        "  attn-cli init toy --set d_model=8 --set n_head=2 --vocab-from \"to be or not\"\n"
-        "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
-        "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
-        "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct init_args),
-    .work = init,
-};
-
 static enum attn_status check(const struct init_args *args, struct attn_error *err)
 {
     if (args->directories.n == 0)
@@ -172,3 +145,28 @@ static enum attn_status init(struct call *call, struct attn_error *err)
     free(draws);
     return status;
 }
+
+const struct command command_init = {
+    .name = "init",
+    .summary = "make a model directory with seeded weights",
+    .usage = "DIR [OPTIONS]",
+    .description =
+        "Writes config.json, vocab.json and model.safetensors into DIR, which must be\n"
+        "absent or empty. The numbers are those of PyTorch's CPU generator (a build\n"
+        "without AVX2) after torch.manual_seed(SEED).\n"
+        "\n"
+        "GROUP is embed, pos, heads (W_Q, W_K, W_V of one head after the other), qkv (W_Q\n"
+        "of all heads, then W_K, then W_V), W_O, mlp or unembed. DIST is randn or\n"
+        "randn:STD, normal:MEAN:STD, rand (from 0 to 1), randperm (0 to n-1 in any order,\n"
+        "for each matrix), linear (as nn.Linear begins, with its bias) or gpt2 (normal,\n"
+        "0.02). With @SEED the generator begins anew, otherwise it goes on.\n"
+        "Norms begin as 1 and 0, biases as 0; --set bias=true gives every map one.\n",
+    .examples =
+        "  attn-cli init toy --set d_model=8 --set n_head=2 --vocab-from \"to be or not\"\n"
+        "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
+        "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
+        "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct init_args),
+    .work = init,
+};

@@ -75,29 +75,6 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Other", other_rows), 0},
 };
 
-static enum attn_status inspect(struct call *call, struct attn_error *err);
-
-const struct command command_inspect = {
-    .name = "inspect",
-    .summary = "what is in a model, and what a run of it costs",
-    .usage = "[OPTIONS] [PATH]",
-    .description =
-        "Shows the config, parameters, tensors, tokenizer and files of a model, and what\n"
-        "a run of it would cost: multiply-adds, memory, and the size of every tensor that\n"
-        "can be written. PATH is a model directory, the name of a model, or a GGUF file.\n"
-        "Of one .safetensors file, and of a GGUF file that is no model, the tensors are\n"
-        "listed.\n"
-        "\n"
-        "Multiply-adds are counted. They do not say how long a run takes.\n",
-    .examples = "  attn-cli inspect fable\n"
-                "  attn-cli inspect fable --length 64\n"
-                "  attn-cli inspect --check fable\n"
-                "  attn-cli inspect --json fable | jq .parameters.total\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct inspect_args),
-    .work = inspect,
-};
-
 /* --- Opening the model or file ---------------------------------------------------------------- */
 
 /* Uses the argument PATH like the value of -m; it overrides the model of the environment
@@ -331,3 +308,24 @@ static enum attn_status inspect(struct call *call, struct attn_error *err)
     attn_gguf_free(inspection.alone_gguf);
     return status;
 }
+
+const struct command command_inspect = {
+    .name = "inspect",
+    .summary = "what is in a model, and what a run of it costs",
+    .usage = "[OPTIONS] [PATH]",
+    .description =
+        "Shows the config, parameters, tensors, tokenizer and files of a model, and what\n"
+        "a run of it would cost: multiply-adds, memory, and the size of every tensor that\n"
+        "can be written. PATH is a model directory, the name of a model, or a GGUF file.\n"
+        "Of one .safetensors file, and of a GGUF file that is no model, the tensors are\n"
+        "listed.\n"
+        "\n"
+        "Multiply-adds are counted. They do not say how long a run takes.\n",
+    .examples = "  attn-cli inspect fable\n"
+                "  attn-cli inspect fable --length 64\n"
+                "  attn-cli inspect --check fable\n"
+                "  attn-cli inspect --json fable | jq .parameters.total\n",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct inspect_args),
+    .work = inspect,
+};

@@ -4,11 +4,6 @@
 #include "attn.h"
 #include "tool.h"
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_lens = {QUESTION_COMMAND(lens), .usage = "[OPTIONS] TEXT",
-                                     .ask = work};
-
 /* Whether a file shows the table as a curve, to which the largest answers belong. Of rows that are
  * chosen the table alone is drawn. */
 static bool draws_curve(const struct question *question)
@@ -47,3 +42,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->picture.life = question->table;
     return question_write(question, err);
 }
+
+const struct command command_lens = {QUESTION_COMMAND(lens), .usage = "[OPTIONS] TEXT",
+                                     .ask = work};

@@ -21,58 +21,12 @@ static const struct attn_param_part parts[] = {
     TABLES_OPTIONS(offsetof(struct models_args, tables.output)),
 };
 
-static enum attn_status list_models(struct call *call, struct attn_error *err);
-
 static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
                                  struct attn_error *err)
 {
     (void)when;
     return i == 0 ? attn_catalog_list(NULL, table, err) : ATTN_OK;
 }
-
-const struct command command_models = {
-    .name = "models",
-    .summary = "the models that -m finds by name, and what they are",
-    .usage = "[OPTIONS]",
-    .description =
-        "Lists the models that -m finds by name: those built into the program, those\n"
-        "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, those in the Hugging\n"
-        "Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub), in the folder of\n"
-        "LM Studio (~/.lmstudio/models) and in the stores of Ollama (OLLAMA_MODELS,\n"
-        "~/.ollama/models). A GGUF file has a tag in its name, as in OWNER/NAME:Q4_K_M.\n"
-        "Prints the family and the number of parameters of each, and what it is if it\n"
-        "comes with the program, else the bits of a weight and the size of its files, or\n"
-        "why it cannot be run. Only configs and the headers of weight files are read.\n"
-        "In files a model also has its directory or GGUF file, and the whole message.\n"
-        "\n"
-        "Types of models, `model_type` in config.json, that can be read:\n"
-        "gpt2, gpt_neo, gpt_neox, gptj, codegen, gpt_bigcode, opt, llama, mistral,\n"
-        "ministral, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma4_text, phi, phi3,\n"
-        "smollm3, granite, olmo, olmo2, olmo3, stablelm, starcoder2, cohere, cohere2,\n"
-        "glm, glm4, helium, exaone4, ministral3, ernie4_5, hunyuan_v1_dense, arcee,\n"
-        "apertus, nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral,\n"
-        "qwen2_moe, qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid,\n"
-        "phimoe, gpt_oss, lfm2, lfm3, qwen3_5_text, qwen3_next, bamba, falcon_h1,\n"
-        "nemotron_h, nanochat; bert, roberta, xlm-roberta, camembert, mpnet, deberta-v2,\n"
-        "distilbert, electra, albert, modernbert, nomic_bert, jina_embeddings_v3,\n"
-        "eurobert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
-        "blenderbot, whisper; vit, deit, dinov2, dinov2_with_registers, dinov3_vit,\n"
-        "clip, clip_text_model, clip_vision_model, siglip, siglip_text_model,\n"
-        "siglip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
-        "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava, llava_next, llava_onevision,\n"
-        "internvl, mistral3. Of others that read pictures or sound, the part that reads\n"
-        "texts: shieldgemma2, idefics2, vipllava, llava_next_video, video_llava, ovis2,\n"
-        "qwen3_vl_moe, gemma4, qwen3_5, aya_vision, cohere2_vision, voxtral,\n"
-        "qwen2_audio, granite_speech.\n",
-    .examples = "  attn-cli models\n"
-                "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct models_args),
-    .defaults = &(const struct models_args){.tables = TABLES_ARGS_DEFAULT},
-    .work = list_models,
-    .tabulate = tabulate,
-};
 
 /* The columns of the text. ABOUT also shows the column PROBLEM if the model cannot be run, or else
  * its size. JSON and CSV have all columns of the table. */
@@ -178,3 +132,47 @@ static enum attn_status list_models(struct call *call, struct attn_error *err)
     model_catalog_release(&catalog);
     return status;
 }
+
+const struct command command_models = {
+    .name = "models",
+    .summary = "the models that -m finds by name, and what they are",
+    .usage = "[OPTIONS]",
+    .description =
+        "Lists the models that -m finds by name: those built into the program, those\n"
+        "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, those in the Hugging\n"
+        "Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub), in the folder of\n"
+        "LM Studio (~/.lmstudio/models) and in the stores of Ollama (OLLAMA_MODELS,\n"
+        "~/.ollama/models). A GGUF file has a tag in its name, as in OWNER/NAME:Q4_K_M.\n"
+        "Prints the family and the number of parameters of each, and what it is if it\n"
+        "comes with the program, else the bits of a weight and the size of its files, or\n"
+        "why it cannot be run. Only configs and the headers of weight files are read.\n"
+        "In files a model also has its directory or GGUF file, and the whole message.\n"
+        "\n"
+        "Types of models, `model_type` in config.json, that can be read:\n"
+        "gpt2, gpt_neo, gpt_neox, gptj, codegen, gpt_bigcode, opt, llama, mistral,\n"
+        "ministral, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma4_text, phi, phi3,\n"
+        "smollm3, granite, olmo, olmo2, olmo3, stablelm, starcoder2, cohere, cohere2,\n"
+        "glm, glm4, helium, exaone4, ministral3, ernie4_5, hunyuan_v1_dense, arcee,\n"
+        "apertus, nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral,\n"
+        "qwen2_moe, qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid,\n"
+        "phimoe, gpt_oss, lfm2, lfm3, qwen3_5_text, qwen3_next, bamba, falcon_h1,\n"
+        "nemotron_h, nanochat; bert, roberta, xlm-roberta, camembert, mpnet, deberta-v2,\n"
+        "distilbert, electra, albert, modernbert, nomic_bert, jina_embeddings_v3,\n"
+        "eurobert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
+        "blenderbot, whisper; vit, deit, dinov2, dinov2_with_registers, dinov3_vit,\n"
+        "clip, clip_text_model, clip_vision_model, siglip, siglip_text_model,\n"
+        "siglip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
+        "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
+        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava, llava_next, llava_onevision,\n"
+        "internvl, mistral3. Of others that read pictures or sound, the part that reads\n"
+        "texts: shieldgemma2, idefics2, vipllava, llava_next_video, video_llava, ovis2,\n"
+        "qwen3_vl_moe, gemma4, qwen3_5, aya_vision, cohere2_vision, voxtral,\n"
+        "qwen2_audio, granite_speech.\n",
+    .examples = "  attn-cli models\n"
+                "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
+    OPTION_PARTS(parts),
+    .args_size = sizeof(struct models_args),
+    .defaults = &(const struct models_args){.tables = TABLES_ARGS_DEFAULT},
+    .work = list_models,
+    .tabulate = tabulate,
+};

@@ -15,18 +15,6 @@
 
 enum { DEFAULT_NEURONS = 20 };
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_patch = {
-    QUESTION_COMMAND(patch),
-    .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
-    .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
-                "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
-                "  attn-cli patch --items pairs.csv --site z --sort effect --limit 5\n",
-    .ask = work,
-    .lacks = "TEXT|sentence|file|ids|types|embeds",
-};
-
 /* Writes the table. Its pictures show the tokens of both texts at positions where these differ. */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
                                     bool has_places, struct attn_error *err)
@@ -140,3 +128,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     note_sum(question, &sum);
     return ATTN_OK;
 }
+
+const struct command command_patch = {
+    QUESTION_COMMAND(patch),
+    .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
+    .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
+                "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
+                "  attn-cli patch --items pairs.csv --site z --sort effect --limit 5\n",
+    .ask = work,
+    .lacks = "TEXT|sentence|file|ids|types|embeds",
+};

@@ -6,14 +6,6 @@
 #include "attn.h"
 #include "tool.h"
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_sinks = {
-    QUESTION_COMMAND(sinks),
-    .usage = "[OPTIONS] TEXT",
-    .ask = work,
-};
-
 /* Returns the number in column NAME of ROW; 0 if it is missing. */
 static double number_of(const struct attn_table *table, size_t row, const char *name)
 {
@@ -60,3 +52,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         note_shares(table, question->study != NULL);
     return ATTN_OK;
 }
+
+const struct command command_sinks = {
+    QUESTION_COMMAND(sinks),
+    .usage = "[OPTIONS] TEXT",
+    .ask = work,
+};

@@ -93,34 +93,6 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Other", other_rows), 0},
 };
 
-static enum attn_status tokenize(struct call *call, struct attn_error *err);
-
-const struct command command_tokenize = {
-    .name = "tokenize",
-    .summary = "text to token ids, and back",
-    .usage = "[OPTIONS] TEXT",
-    .description =
-        "Prints the tokens of TEXT, one per line: position, id, first byte, byte after\n"
-        "the last, and text, separated by tabs, and `added` for the tokens that the\n"
-        "tokenizer added by itself. In a token's text a backslash is doubled, newline and\n"
-        "tab are \\n"
-        " and \\t, and bytes that cannot be shown are \\xNN.\n"
-        "\n"
-        "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
-        "next. With --window a line is the number of the window, then `input` or `target`\n"
-        "and its text, or `predict`, the tokens so far and the next one.\n",
-    .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
-                "  attn-cli tokenize --decode \"804 1041 1446\"\n"
-                "  attn-cli tokenize --pairs \"Life is short\"\n"
-                "  attn-cli tokenize -m fable --format ids -f text.txt\n"
-                "  attn-cli tokenize -m fable --json cat.json \"The cat sat\"\n"
-                "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
-    OPTION_PARTS(parts),
-    .lacks = "with-prompt|max-input",
-    .args_size = sizeof(struct tokenize_args),
-    .work = tokenize,
-};
-
 /* The tokens of a text, and where their pairs are written. */
 struct page {
     struct attn_sink *out;
@@ -517,3 +489,29 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     attn_tokenizer_free(tokenizer);
     return status;
 }
+
+const struct command command_tokenize = {
+    .name = "tokenize",
+    .summary = "text to token ids, and back",
+    .usage = "[OPTIONS] TEXT",
+    .description =
+        "Prints the tokens of TEXT, one per line: position, id, first byte, byte after\n"
+        "the last, and text, separated by tabs, and `added` for the tokens that the\n"
+        "tokenizer added by itself. In a token's text a backslash is doubled, newline and\n"
+        "tab are \\n"
+        " and \\t, and bytes that cannot be shown are \\xNN.\n"
+        "\n"
+        "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
+        "next. With --window a line is the number of the window, then `input` or `target`\n"
+        "and its text, or `predict`, the tokens so far and the next one.\n",
+    .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
+                "  attn-cli tokenize --decode \"804 1041 1446\"\n"
+                "  attn-cli tokenize --pairs \"Life is short\"\n"
+                "  attn-cli tokenize -m fable --format ids -f text.txt\n"
+                "  attn-cli tokenize -m fable --json cat.json \"The cat sat\"\n"
+                "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
+    OPTION_PARTS(parts),
+    .lacks = "with-prompt|max-input",
+    .args_size = sizeof(struct tokenize_args),
+    .work = tokenize,
+};
