@@ -558,25 +558,6 @@ static const char *beyond_rows(const void *args)
     return ((const struct attn_align_args *)args)->has_score ? "a score" : NULL;
 }
 
-static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
-
-static const struct attn_procedure procedure = {
-    .name = "align",
-    .question = &attn_question_align,
-    ATTN_PROCEDURE_TABLE(attn_align_columns, attn_align_views),
-    .state_size = sizeof(struct attn_align_run),
-    .items.study = offsetof(struct attn_align_args, study),
-    .items.derive = attn_align_derive,
-    .items.beyond_rows = beyond_rows,
-    .items.take_item = take_item,
-    .check = check_args,
-    .choose = choose,
-    .shows = attn_align_shows,
-    .ask = ask,
-    .release = release,
-    .perform = perform,
-};
-
 /* Sends a note if the gold file has more lines than there are items. */
 static void note_rest(const struct attn_link_lines *gold, const struct attn_align_args *args,
                       const struct attn_request *request)
@@ -611,6 +592,23 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     attn_link_lines_release(&gold);
     return status;
 }
+
+static const struct attn_procedure procedure = {
+    .name = "align",
+    .question = &attn_question_align,
+    ATTN_PROCEDURE_TABLE(attn_align_columns, attn_align_views),
+    .state_size = sizeof(struct attn_align_run),
+    .items.study = offsetof(struct attn_align_args, study),
+    .items.derive = attn_align_derive,
+    .items.beyond_rows = beyond_rows,
+    .items.take_item = take_item,
+    .check = check_args,
+    .choose = choose,
+    .shows = attn_align_shows,
+    .ask = ask,
+    .release = release,
+    .perform = perform,
+};
 
 enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
                             const struct attn_align_args *given, struct attn_table **table,

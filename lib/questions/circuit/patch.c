@@ -710,8 +710,6 @@ static void release(void *state)
     attn_wiring_release(&patch->edges);
 }
 
-static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
-
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attn_patching *patch = state;
@@ -720,30 +718,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         ATTN_TRY(attn_patch_list_paths(patch, err));
     return attn_patch_prepare(patch, err);
 }
-
-static const struct attn_procedure procedure = {
-    .name = "patch",
-    ATTN_PROCEDURE_TABLE(columns, views),
-    .needs_output = true,
-    .reads_unequal_layers = true,
-    .state_size = sizeof(struct attn_patching),
-    .sum_size = sizeof(struct attn_patch_sum),
-    .items.study = offsetof(struct attn_patch_args, study),
-    .items.take_item = take_item,
-    .question = &attn_question_patch,
-    .items.pairs = pairs,
-    .items.derive = derive,
-    .items.beyond_rows = beyond_rows,
-    .items.hint = "texts of different lengths need `places`, or a site with a row per head",
-    .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
-    .ask = ask,
-    .release = release,
-    .perform = perform,
-};
 
 /* Sends a note about the first row of TABLE whose difference of both runs is within two standard
  * errors of 0, because effects are divided by that difference. */
@@ -790,6 +764,30 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         note_no_difference(*call->table, call->request, args->study->n_bootstrap > 0);
     return ATTN_OK;
 }
+
+static const struct attn_procedure procedure = {
+    .name = "patch",
+    ATTN_PROCEDURE_TABLE(columns, views),
+    .needs_output = true,
+    .reads_unequal_layers = true,
+    .state_size = sizeof(struct attn_patching),
+    .sum_size = sizeof(struct attn_patch_sum),
+    .items.study = offsetof(struct attn_patch_args, study),
+    .items.take_item = take_item,
+    .question = &attn_question_patch,
+    .items.pairs = pairs,
+    .items.derive = derive,
+    .items.beyond_rows = beyond_rows,
+    .items.hint = "texts of different lengths need `places`, or a site with a row per head",
+    .check = check_args,
+    .choose = choose,
+    .prepare = prepare,
+    .shows = shows,
+    .draw = draw,
+    .ask = ask,
+    .release = release,
+    .perform = perform,
+};
 
 enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
                             const struct attn_patch_args *given, struct attn_table **table,

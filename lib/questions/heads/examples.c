@@ -103,8 +103,6 @@ static const struct attn_param param_rows[] = {
 static const struct attn_param_list params = ATTN_PARAM_LIST("Examples", param_rows);
 static const struct attn_param_part parts[] = {{&params, 0}};
 
-static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
-
 static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_examples = {
@@ -672,6 +670,20 @@ static void release_set(struct attn_example_set *set)
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
+/* Performs CALL with a set that gathers the values of all items. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
+{
+    struct attn_example_set set = {.call = call, .args = call->args};
+    const struct attn_study_gather gather = {add, tabulate, &set};
+    struct attn_procedure own = procedure;
+    enum attn_status status;
+
+    own.items.gather = &gather;
+    status = attn_procedure_perform(&own, call, err);
+    release_set(&set);
+    return status;
+}
+
 static const struct attn_procedure procedure = {
     .name = "examples",
     .question = &attn_question_examples,
@@ -686,20 +698,6 @@ static const struct attn_procedure procedure = {
     .ask = ask,
     .release = release,
 };
-
-/* Performs CALL with a set that gathers the values of all items. */
-static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
-{
-    struct attn_example_set set = {.call = call, .args = call->args};
-    const struct attn_study_gather gather = {add, tabulate, &set};
-    struct attn_procedure own = procedure;
-    enum attn_status status;
-
-    own.items.gather = &gather;
-    status = attn_procedure_perform(&own, call, err);
-    release_set(&set);
-    return status;
-}
 
 enum attn_status attn_examples(struct attn_host *host, const struct attn_request *request,
                                const struct attn_examples_args *given, struct attn_table **table,
