@@ -16,7 +16,6 @@ struct parser {
 
 static node *parse_expression(struct parser *parser);
 static node *parse_or(struct parser *parser);
-static node *parse_unary(struct parser *parser, bool has_filter);
 static node *parse_statements(struct parser *parser, const char *ends);
 
 /* --- Tokens ----------------------------------------------------------------------------------- */

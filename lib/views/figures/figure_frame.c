@@ -534,7 +534,17 @@ static size_t n_kind_column(const struct attn_figure_pen *pen)
     return (size_t)fmax(1, frame->height == 0 ? 1 : ceil((double)n_kind(pen) / n_row));
 }
 
-static struct attn_figure_size lying_size(const struct attn_figure_pen *pen);
+static struct attn_figure_size lying_size(const struct attn_figure_pen *pen)
+{
+    struct attn_buffer name = {0};
+    double width;
+
+    append_name(pen, &name);
+    width = attn_figure_text_width(attn_text_width(name.data, name.size), pen->letters.tick);
+    pen->shapes->text.has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+    return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), ATTN_FIGURE_LYING};
+}
 
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
@@ -794,18 +804,6 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, dou
                              (double[]){label.x, y + RAMP_WIDTH + TICK}, 1, pen->frame);
         attn_shapes_add_text(pen->shapes, &label, ticks[i].text, ticks[i].n);
     }
-}
-
-static struct attn_figure_size lying_size(const struct attn_figure_pen *pen)
-{
-    struct attn_buffer name = {0};
-    double width;
-
-    append_name(pen, &name);
-    width = attn_figure_text_width(attn_text_width(name.data, name.size), pen->letters.tick);
-    pen->shapes->text.has_failed |= name.has_failed;
-    attn_buffer_release(&name);
-    return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), ATTN_FIGURE_LYING};
 }
 
 void attn_figure_add_lying_ramp(struct attn_figure_pen *pen, double x, double y, double width)
