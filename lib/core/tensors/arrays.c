@@ -377,10 +377,9 @@ void attn_array_drop(struct attn_array *array)
     array->data = NULL;
 }
 
-size_t attn_array_header(const struct attn_array *array, size_t least,
-                         char out[ATTN_NPY_HEADER_SIZE])
+size_t attn_array_header(const struct attn_array *array, char out[ATTN_NPY_HEADER_SIZE])
 {
-    return attn_npy_header(array->dtype, array->shape, array->rank, least, out);
+    return attn_npy_header(array->dtype, array->shape, array->rank, 0, out);
 }
 
 void attn_arrays_release(struct attn_arrays *arrays)

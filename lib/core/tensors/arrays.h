@@ -65,8 +65,7 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
 void attn_array_drop(struct attn_array *array); /* frees the data */
 
 /* Writes the NPY header of ARRAY to OUT (attn_npy_header). */
-size_t attn_array_header(const struct attn_array *array, size_t least,
-                         char out[ATTN_NPY_HEADER_SIZE]);
+size_t attn_array_header(const struct attn_array *array, char out[ATTN_NPY_HEADER_SIZE]);
 
 /* Writes SIZE bytes that belong at OFFSET of the array's data. */
 typedef void (*attn_array_put_fn)(struct attn_writer *writer, struct attn_array *array,

@@ -46,7 +46,7 @@ static enum attn_status open_file(struct attn_writer *writer, struct attn_array 
     if (*file)
         return attn_sink_check(*file, err);
     ATTN_TRY(attn_directory_create_file(writer->directory, file_name(w, array).text, file, err));
-    attn_sink_write(*file, header, attn_array_header(array, 0, header));
+    attn_sink_write(*file, header, attn_array_header(array, header));
     return ATTN_OK;
 }
 

@@ -34,7 +34,7 @@ enum attn_status attn_npz_plan(struct attn_npz_archive *npz, const char *name,
 {
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
     char header[ATTN_NPY_HEADER_SIZE];
-    const size_t n_header = attn_array_header(array, 0, header);
+    const size_t n_header = attn_array_header(array, header);
     struct attn_zip_entry *entry = &member->entry;
     size_t around;
 
@@ -67,7 +67,7 @@ static void emit_headers(struct attn_npz_archive *npz, struct attn_npz_member *m
         member->entry.crc = member->crc;
     n_record = attn_zip_local_header(&member->entry, record);
     emit(npz, member->entry.offset, record, n_record);
-    emit(npz, member->entry.offset + n_record, header, attn_array_header(array, 0, header));
+    emit(npz, member->entry.offset + n_record, header, attn_array_header(array, header));
     member->has_headers = true;
 }
 

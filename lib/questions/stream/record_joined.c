@@ -343,7 +343,7 @@ static enum attn_status begin_array(struct joined_writer *arrays, const char *dt
         array->size *= array->shape[i];
     if (arrays->is_archive)
         return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
-    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, 0, header));
+    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, header));
     return ATTN_OK;
 }
 

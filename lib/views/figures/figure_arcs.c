@@ -305,7 +305,7 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
     layout.query = pen->content->grid->run->queries[0];
     layout.flow.line = line;
     layout.flow.hangs_blanks = true;
-    right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
+    right = attn_flow_measure(pen, &layout.flow);
     if (layout.flow.spot.y > 0) {
         const double width = width_of_line(pen, &layout.flow);
 

@@ -165,7 +165,7 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
     double right, height;
 
     ATTN_TRY(attn_flow_open(pen, LINE, has_spans(pen) ? SIZE_MAX : ATTN_FIGURE_FEW, &layout, err));
-    right = fmax(attn_flow_measure(pen, &layout, ATTN_FIGURE_PAD), list.right);
+    right = fmax(attn_flow_measure(pen, &layout), list.right);
     height = layout.spot.y + BOX;
     attn_figure_set_frame(pen, right, 4, height + list.height, true);
     layout.top = pen->layout.top;

@@ -69,7 +69,7 @@ static struct attn_flow_spot shown(const struct attn_text_flow *flow)
     struct attn_flow_spot spot = flow->spot;
 
     if (flow->is_leftwards)
-        spot.x = flow->left + flow->end - spot.x - spot.width;
+        spot.x = ATTN_FIGURE_PAD + flow->end - spot.x - spot.width;
     spot.word = spot.x + MARGIN + (flow->is_leftwards ? 0 : spot.blank);
     return spot;
 }
@@ -98,11 +98,11 @@ struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_te
     if (i > 0 && (!flow->keys.texts || is_apart(pen, flow, i)))
         spot->x += attn_figure_text_width(1, pen->letters.word) - 2;
     if (i == 0) {
-        *spot = (struct attn_flow_spot){.x = flow->left - blank, .y = flow->top};
+        *spot = (struct attn_flow_spot){.x = ATTN_FIGURE_PAD - blank, .y = flow->top};
     } else if (flow->is_broken || attn_grid_begins(&flow->keys, i) ||
                spot->x + width > flow->right) {
         spot->y += flow->line;
-        spot->x = flow->left - blank;
+        spot->x = ATTN_FIGURE_PAD - blank;
     }
     spot->width = width;
     spot->blank = blank;
@@ -111,14 +111,13 @@ struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_te
     return shown(flow);
 }
 
-double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow, double left)
+double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow)
 {
-    double right = left;
+    double right = ATTN_FIGURE_PAD;
 
-    flow->left = left;
-    flow->right = left + attn_figure_text_width(ATTN_FLOW_COLUMNS, pen->letters.word);
+    flow->right = ATTN_FIGURE_PAD + attn_figure_text_width(ATTN_FLOW_COLUMNS, pen->letters.word);
     if (pen->room > 0)
-        flow->right = fmax(left + 100, pen->room - ATTN_FIGURE_PAD);
+        flow->right = fmax(ATTN_FIGURE_PAD + 100, pen->room - ATTN_FIGURE_PAD);
     for (size_t i = 0; i < flow->matrix->n_column; i++) {
         attn_flow_next(pen, flow, i);
         right = fmax(right, flow->spot.x + flow->spot.width);

@@ -3,7 +3,7 @@
  * text, token by token.
  *
  *     ATTN_TRY(attn_flow_open(pen, line, &flow, err));
- *     right = attn_flow_measure(pen, &flow, left);
+ *     right = attn_flow_measure(pen, &flow);
  *     for (size_t i = 0; i < flow.matrix->n_column; i++)
  *         spot = attn_flow_next(pen, &flow, i);
  */
@@ -30,11 +30,11 @@ struct attn_text_flow {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis keys;
     double line;                /* height of a line */
-    double left, top, right;    /* left and right end of all lines, and top of the first */
+    double top, right;          /* top of the first line, and right end of all */
     double end;                 /* right end of the longest line */
     bool is_leftwards;          /* the text is written from right to left */
     struct attn_flow_spot spot; /* place of the last token */
-    bool hangs_blanks;          /* blanks at the begin of a line stand before LEFT */
+    bool hangs_blanks;          /* blanks at the begin of a line stand before it */
     bool is_broken;             /* the line ends after the last token */
 };
 
@@ -43,9 +43,9 @@ struct attn_text_flow {
 enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line, size_t most,
                                 struct attn_text_flow *flow, struct attn_error *err);
 
-/* Sets the ends of lines that begin at LEFT. Returns the right end of the longest one; the place of
- * the last token is in `spot`, with the top at 0. */
-double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow, double left);
+/* Sets the ends of lines. Returns the right end of the longest one; the place of the last token is
+ * in `spot`, with the top at 0. */
+double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow);
 
 /* Returns the place of token I, which must follow the previous token. */
 struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_text_flow *flow,
