@@ -357,13 +357,19 @@ static enum attn_status find_prompt(const struct attn_model *model, const char *
     char names[ATTN_ERROR_HINT_SIZE] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < sentence->n_prompt; i++) {
+    *text = sentence->usual ? sentence->usual->text : NULL;
+    for (size_t i = 0; name && i < sentence->n_prompt; i++) {
         *text = sentence->prompts[i].text;
         if (strcmp(sentence->prompts[i].name, name) == 0)
             return ATTN_OK;
         attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", i > 0 ? ", " : "",
                                attn_quote_string(sentence->prompts[i].name).text);
     }
+    if (!name)
+        return ATTN_OK;
+    *text = NULL;
+    if (sentence->n_prompt > 0 && strcmp(name, "off") == 0)
+        return ATTN_OK;
     if (sentence->n_prompt == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' has no prompts, which models of sentences name in "

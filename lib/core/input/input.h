@@ -108,7 +108,7 @@ struct attn_request_reading {
         keys;                         /* labels of arrays; empty: rows and columns are numbered */
     const struct attn_places *places; /* or NULL */
     const char *with_prompt; /* the name of the prompt that a model of sentences puts in front of
-                                each text; NULL: no prompt */
+                                each text, or "off"; NULL: the default prompt, if it has one */
     enum attn_chat chat;
     enum attn_image_tiles image_tiles;
     unsigned given; /* ATTN_SPECIAL_TOKENS_GIVEN: `special_tokens` is not only the default */

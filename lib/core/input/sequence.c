@@ -82,13 +82,15 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
 {
     const char *prompt = NULL;
 
-    if (!reading->with_prompt)
-        return ATTN_OK;
-    if (!attn_sentences)
+    if (reading->with_prompt && !attn_sentences)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`with_prompt` needs a reader, which is not linked");
-    ATTN_TRY(attn_error_at(attn_sentences->find_prompt(model, reading->with_prompt, &prompt, err),
-                           ATTN_STAGE_OPTIONS, err));
+    if (attn_sentences && !sequence->prompted) /* not a conversation */
+        ATTN_TRY(
+            attn_error_at(attn_sentences->find_prompt(model, reading->with_prompt, &prompt, err),
+                          ATTN_STAGE_OPTIONS, err));
+    if (!prompt || (!reading->with_prompt && !attn_input_is_text(input)))
+        return ATTN_OK;
     if (!attn_input_is_text(input))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`with_prompt` is put in front of a text, and none is given");

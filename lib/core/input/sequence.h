@@ -114,8 +114,8 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err);
 
-/* Puts the prompt of MODEL that READING names, if any, in front of the text INPUT. SEQUENCE owns
- * the result. Call before reading. */
+/* Puts the prompt of MODEL that READING names, or its default one, if any, in front of the text
+ * INPUT, unless SEQUENCE is a conversation. SEQUENCE owns the result. Call before reading. */
 enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *reading,
                                           const struct attn_model *model, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);

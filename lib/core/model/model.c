@@ -505,11 +505,11 @@ static enum attn_status open_files(const struct attn_source *source,
     if (attn_sentences)
         ATTN_TRY(attn_sentences->read(source, m, err));
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
-        attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
-                  "texts of this model usually begin with '%s', which `with_prompt %s` puts in "
-                  "front",
-                  attn_quote_string(m->sentence.usual->text).text,
-                  attn_quote_string(m->sentence.usual->name).text);
+        attn_note(
+            options->on_note, options->user, ATTN_NOTE_PROMPT,
+            "texts begin with '%s', the default prompt of this model, unless `with_prompt` names "
+            "another one, or off",
+            attn_quote_string(m->sentence.usual->text).text);
     if (m->code)
         attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
                   "own code %s.py is not run; the model is read as %s",

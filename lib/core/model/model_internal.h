@@ -81,8 +81,9 @@ struct attn_sentence_reader {
     enum attn_status (*read)(const struct attn_source *source, struct attn_model *model,
                              struct attn_error *err);
     void (*release)(struct attn_sentence *sentence);
-    /* Sets *text to the prompt NAME of MODEL, borrowed. Returns ATTN_INVALID, and lists the model's
-     * prompts, if there is no such prompt. */
+    /* Sets *text to the prompt NAME of MODEL, borrowed: of no name to the default one, or NULL; of
+     * "off" to NULL, if the model has prompts, but none of that name. Returns ATTN_INVALID, and
+     * lists the model's prompts, if there is no such prompt. */
     enum attn_status (*find_prompt)(const struct attn_model *model, const char *name,
                                     const char **text, struct attn_error *err);
 };

@@ -7,6 +7,7 @@
 #include "base/text/given.h"
 #include "forward/session_pack.h"
 #include "input/pass.h"
+#include "input/sequence.h"
 #include "model/model_internal.h"
 #include "predict/prediction.h"
 #include "towers/before_pictures.h"
@@ -57,17 +58,24 @@ static enum attn_status check(const struct attn_host *host,
 /* Tokenizes label number I, a text, with the tokens that the tokenizer adds. */
 static enum attn_status encode_text(struct labelling *labelling, size_t i, struct attn_error *err)
 {
+    struct attn_request_reading reading = *labelling->reading;
     const char *text = labelling->question->labels[i];
-    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_input input = {.text = text, .n_text = strlen(text)};
     const struct attn_tokenizer *tokenizer;
+    struct attn_sequence sequence = {.cancel = labelling->labels->options.cancel};
+    enum attn_status status;
 
     ATTN_TRY(attn_host_tokenizer(labelling->labels, &tokenizer, err));
-    options.special = labelling->reading->special;
-    options.special_tokens = labelling->reading->special_tokens;
-    options.cancel = labelling->labels->options.cancel;
     labelling->names[i] = text;
-    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options,
-                                   &labelling->encodings[i], err));
+    if (reading.with_prompt && strcmp(reading.with_prompt, "off") != 0)
+        reading.with_prompt = NULL; /* a prompt that is named is one of the text */
+    status = attn_sequence_put_prompt(&reading, labelling->labels->model, &input, &sequence, err);
+    if (status == ATTN_OK)
+        status = attn_sequence_encode(&reading, &input, tokenizer, &sequence, err);
+    labelling->encodings[i] = sequence.encoding;
+    sequence.encoding = (struct attn_encoding){.ids = NULL};
+    attn_sequence_release(&sequence);
+    ATTN_TRY(status);
     return attn_encoding_pad(attn_model_config(labelling->labels->model), &labelling->encodings[i],
                              err);
 }
