@@ -269,7 +269,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     const struct attn_request *asked = &args->prompt.asked;
     const struct output_args *output = &args->tables.output;
     struct listing listing = {.headings = "Prediction",
-                              .names = "npy|npz|layers|heads|sites|queries|at",
+                              .names = "npy|npz|layers|heads|sites|queries|at|label",
                               .has_records = true};
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
 
@@ -279,7 +279,8 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
         !strstr(how.array, ".npy"))
         return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.array);
-    listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
+    listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0 &&
+                          !prompt_has_labels(&args->prompt);
     if (args->answer.at.text && asked->selection.queries.text)
         return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");
     if (!asked->selection.sites && (asked->selection.layers || asked->selection.heads))

@@ -232,7 +232,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     collecting->args = frame->args;
     collecting->predict = frame->request.predict;
-    if (collecting->predict.answer || collecting->predict.n_label > 0)
+    if (collecting->predict.answer)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "items have no metric here: score has it");
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
@@ -560,15 +560,22 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
 {
     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
     struct attn_table *none = NULL; /* an empty table with the columns of the rows */
-    const struct attn_procedure_call call = {host, request, given, &args, &none, NULL};
+    struct attn_request labelled;
     const struct attn_model *model = host ? attn_host_model(host) : NULL;
     struct attn_procedure own = procedure;
     enum attn_status status;
 
+    if (request && attn_predict_n_label(&request->predict) > 0 &&
+        !attn_predict_is_asked(&request->predict)) {
+        labelled = *request;
+        labelled.predict.top = attn_predict_n_label(&request->predict);
+        request = &labelled;
+    }
     own.items.is_ragged = given && request && given->study &&
                           (has_cells(given, request) ||
                            (model && is_each_row(attn_model_config(model), &request->predict)));
-    status = attn_procedure_perform(&own, &call, err);
+    status = attn_procedure_perform(
+        &own, &(struct attn_procedure_call){host, request, given, &args, &none, NULL}, err);
     attn_table_free(none);
     return status;
 }
