@@ -15,16 +15,6 @@
 
 enum { DEFAULT_MOST = 20 };
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_circuit = {
-    QUESTION_COMMAND(circuit),
-    .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
-    .ask = work,
-    .lacks = "TEXT|sentence|file|ids|types|embeds|image|image-tiles|continuation|label|"
-             "label-ids|label-image|source|source-file|source-ids",
-};
-
 /* Prints below the edges of a circuit what it keeps of the answer, and its paths. */
 static void print_facts(const struct question *question)
 {
@@ -81,3 +71,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     print_facts(question);
     return ATTN_OK;
 }
+
+const struct command command_circuit = {
+    QUESTION_COMMAND(circuit),
+    .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
+    .ask = work,
+    .lacks = "TEXT|sentence|file|ids|types|embeds|image|image-tiles|continuation|label|"
+             "label-ids|label-image|source|source-file|source-ids",
+};

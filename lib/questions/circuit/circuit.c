@@ -137,8 +137,6 @@ static const struct attn_param_rule rules[] = {
      .message = "@ runs the circuit of a file, and # chooses one by scores"},
 };
 
-static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
-
 static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_circuit = {
@@ -482,29 +480,6 @@ static void release(void *state)
     attn_wiring_release(&circuit->patch.edges);
 }
 
-static const struct attn_procedure procedure = {
-    .name = "circuit",
-    ATTN_PROCEDURE_COLUMNS(columns),
-    .needs_output = true,
-    .state_size = sizeof(struct attn_circuit_state),
-    .items.study = offsetof(struct attn_circuit_args, study),
-    .items.take_item = take_item,
-    .items.pairs = pairs,
-    .items.derive = derive,
-    .items.beyond_rows = beyond_rows,
-    .question = &attn_question_circuit,
-    .sort = "score",
-    .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    ATTN_PROCEDURE_VIEWS(views),
-    .draw = draw,
-    .ask = ask,
-    .perform = perform,
-    .release = release,
-};
-
 /* Reads *SCORES [n_reader, n_writer], which the caller owns, from TABLE, which has all edges in
  * their order. */
 static enum attn_status read_scores(const struct attn_wiring *edges, const struct attn_table *table,
@@ -790,6 +765,28 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     attn_wiring_release(&edges);
     return status;
 }
+
+static const struct attn_procedure procedure = {
+    .name = "circuit",
+    ATTN_PROCEDURE_TABLE(columns, views),
+    .needs_output = true,
+    .state_size = sizeof(struct attn_circuit_state),
+    .items.study = offsetof(struct attn_circuit_args, study),
+    .items.take_item = take_item,
+    .items.pairs = pairs,
+    .items.derive = derive,
+    .items.beyond_rows = beyond_rows,
+    .question = &attn_question_circuit,
+    .sort = "score",
+    .check = check_args,
+    .choose = choose,
+    .prepare = prepare,
+    .shows = shows,
+    .draw = draw,
+    .ask = ask,
+    .perform = perform,
+    .release = release,
+};
 
 enum attn_status attn_circuit(struct attn_host *host, const struct attn_request *request,
                               const struct attn_circuit_args *given, struct attn_table **table,
