@@ -91,7 +91,7 @@ class Items(TestCase):
             one = model().generate(ITEMS[i]["text"], n=4, temperature=1, seed=5 + i)
             self.assertEqual((row["text"], row["ids"], row["log_probs"], row["end"], row["number"]),
                              (one.text, list(one.ids), list(one.log_probabilities), one.end, ITEMS[i]["number"]))
-        self.assert_raises(TypeError, "a text or items", model().generate)
+        self.assert_raises(TypeError, "a text, messages or items", model().generate)
         items = [{"text": "The keys [place to the cabinet] [verb are]"}, {"text": "The key [verb is]"}]
         table = model().score(items=items, marks=True, regions=["verb", "place"])
         bits = [model().score(text)["bits"] for text in ("The keys to the cabinet are", "The key is")]
