@@ -39,7 +39,7 @@ static void check_tensors(const uint8_t *data, size_t size)
     struct attn_file file = attn_fuzz_file("fuzz.bin", data, size);
     struct attn_tensor_files *files = NULL;
     struct attn_error err = {0};
-    enum attn_status status = attn_torch_take(&file, &files, NULL, &err);
+    enum attn_status status = attn_torch_take(&file, &files, NULL, NULL, &err);
 
     attn_fuzz_check_error(status, &err, allowed);
     FUZZ_CHECK((status == ATTN_OK) == (files != NULL) && file.path == NULL);

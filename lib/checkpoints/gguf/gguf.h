@@ -125,10 +125,4 @@ bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t 
 bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value);
 bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value);
 
-struct attn_tokenizer;
-
-/* Reads TOKENIZER from the metadata of the GGUF file of SOURCE (gguf_vocabulary.c). */
-enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err);
-
 #endif

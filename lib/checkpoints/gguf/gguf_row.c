@@ -6,6 +6,7 @@
 #include "gguf/gguf.h"
 #include "gguf/gguf_config.h"
 #include "gguf/gguf_naming.h"
+#include "gguf/gguf_vocabulary.h"
 #include "gguf/projector_reader.h"
 #include "model/model_internal.h"
 

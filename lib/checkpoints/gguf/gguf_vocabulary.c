@@ -14,12 +14,13 @@
  * lacks some names of split rules in GGUF files and takes GPT-2's for them: `smollm` splits at each
  * digit first, as the model's tokenizer.json does (Digits, then ByteLevel) and llama.cpp.
  */
-#include "gguf/gguf.h"
+#include "gguf/gguf_vocabulary.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
+#include "gguf/gguf.h"
 #include "tokenizer/stages/stages_internal.h"
 #include "vocabularies/vocabularies_internal.h"
 

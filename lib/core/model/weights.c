@@ -95,8 +95,7 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     return !(is_first || is_second) || config->is_cross[layer] == is_second;
 }
 
-/* The letters of shapes (family.h). Those of layers without attention come first: they are 0 in
- * models that lack them. */
+/* The letters of shapes (family.h). The first 9 are 0 in models with attention in each layer. */
 /* clang-format off */
 #define DIMENSION_MAP(X) \
     X('q', d_mixer_in) X('a', attn_mixer_d_conv(mixer)) X('d', mixer->n_tap) X('g', mixer->n_head) \
@@ -107,10 +106,10 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     X('h', config->image.patch_height) X('w', config->image.patch_width) \
     X('k', config->vision.merge * config->vision.merge * config->d_model) \
     X('o', config->vision.d_feature) X('*', config->n_layer) X('^', config->n_value_gate) \
-    X('~', config->n_stream_gate) X('V', config->n_token) X('Y', config->n_vocab) X('D', config->d_model) \
-    X('O', config->d_out) X('P', config->first_position + config->n_ctx) X('B', config->d_embed) \
-    X('T', config->n_type) X('b', config->stack.n_bucket) X('p', config->places.n) \
-    X('v', config->places.n_conv) \
+    X('~', config->n_stream_gate) X('V', config->n_token) X('Y', config->n_vocab) \
+    X('D', config->d_model) X('O', config->d_out) X('P', config->first_position + config->n_ctx) \
+    X('B', config->d_embed) X('T', config->n_type) X('b', config->stack.n_bucket) \
+    X('p', config->places.n) X('v', config->places.n_conv) \
     X('=', config->d_model / (config->places.n_conv > 0 ? config->places.n_conv_group : 1)) \
     X('m', config->stack.n_mel) X('3', 3) X('J', 2 * own.d_mlp) X('M', config->d_projected) \
     X('H', config->n_head) X('G', own.n_kv_head) X('E', own.d_head) X('U', d_value) \
@@ -118,10 +117,11 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     X('N', config->n_source) X('X', config->d_source) \
     X('S', config->is_cross[layer] ? config->d_source : config->d_model) X('A', d_q + d_k + d_v) \
     X('n', config->n_expert) X('f', config->d_expert) X('&', attn_config_d_routed(config)) \
-    X('j', 2 * config->d_expert) X('s', config->d_shared_expert) X('t', 2 * config->d_shared_expert) \
-    X('1', 1) X('c', config->n_layer * config->n_head) X('e', config->d_head / 2) \
-    X('x', config->d_layer_input) X('!', config->n_layer * config->d_layer_input) \
-    X('%', config->n_layer_token) X('r', 2 * config->n_head * config->d_value) \
+    X('j', 2 * config->d_expert) X('s', config->d_shared_expert) \
+    X('t', 2 * config->d_shared_expert) X('1', 1) X('c', config->n_layer * config->n_head) \
+    X('e', config->d_head / 2) X('x', config->d_layer_input) \
+    X('!', config->n_layer * config->d_layer_input) X('%', config->n_layer_token) \
+    X('r', 2 * config->n_head * config->d_value) \
     X('L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model)
 /* clang-format on */
 enum { N_OF_MIXER = 9 };

@@ -19,8 +19,8 @@ static const struct attn_param readings[] = {
                .words = "on|off|bos", .mark = ATTN_SPECIAL_TOKENS_GIVEN,
                .marks = offsetof(struct attn_request, reading.given)),
     ATTN_PARAM(TEXT, "with_prompt", "NAME", struct attn_request, reading.with_prompt,
-               "put prompt NAME of the model in front of each text; default: its default prompt, if "
-               "it has one; off: none"),
+               "put prompt NAME of the model in front of each text; default: its default prompt, "
+               "if it has one; off: none"),
     ATTN_PARAM(COUNT, "max_input", "N", struct attn_request, max_input,
                "the longest text in tokens; default: what the model takes within an hour",
                .least = 1, .most = INT32_MAX, .traits = ATTN_PARAM_NO_KEYWORD),

@@ -568,8 +568,7 @@ static const struct attn_procedure procedure = {
 static const struct attn_procedure of_items = {
     .name = "generate",
     .question = &attn_question_generate,
-    .columns = item_columns,
-    .n_column = N_COLUMN,
+    ATTN_PROCEDURE_COLUMNS(item_columns),
     .reads_turns = true,
     .needs_output = true,
     .state_size = sizeof(struct generator),

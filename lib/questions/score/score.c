@@ -570,10 +570,7 @@ static void release(void *state)
 
 static const struct attn_procedure of_text = {
     .name = "score",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .items.study = offsetof(struct attn_score_args, study),

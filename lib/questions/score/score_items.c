@@ -602,10 +602,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 
 const struct attn_procedure attn_score_items = {
     .name = "score",
-    .columns = item_columns,
-    .n_column = N_ITEM_COLUMN,
-    .views = item_views,
-    .n_view = sizeof item_views / sizeof *item_views,
+    ATTN_PROCEDURE_TABLE(item_columns, item_views),
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .items.study = offsetof(struct attn_score_args, study),
