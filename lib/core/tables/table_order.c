@@ -20,7 +20,7 @@ ATTN_DEFAULTS(attn_table_order, .size = sizeof(struct attn_table_order))
 static const struct attn_param params[] = {
     ATTN_TABLE_ORDER_PARAMS(
         "sort the rows by this column, the largest first, of numbers with both signs the largest "
-        "of either; :up and :down sort by value. `value` without a column of this name is the "
+        "of either; :up and :down sort by value. 'value' without a column of this name is the "
         "first one with measured numbers",
         "print only the first N rows; 0: all, the default where no other is named. On a terminal, "
         "tables of effects and attributions have their 10 largest rows, with bars"),
