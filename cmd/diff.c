@@ -172,8 +172,10 @@ static enum attn_status open_other(const struct question *question, struct other
 static void note_sum(const struct question *question, const struct attn_diff_sum *sum)
 {
     const double n = (double)sum->n_token;
+    const bool is_of_two_models =
+        option_text(question->call, "with") || option_text(question->call, "with-adapter");
 
-    if (sum->n_token > 0 && question_has_sum(question, sum->n_token))
+    if (is_of_two_models && sum->n_token > 0 && question_has_sum(question, sum->n_token))
         note("predictions of %zu token%s: mean KL %.6f nats, the same token first in %.2f %%, "
              "perplexity %.4f and %.4f",
              sum->n_token, sum->n_token == 1 ? "" : "s", sum->kl / n,

@@ -7,22 +7,6 @@
 
 #include <math.h>
 
-static enum attn_status work(struct question *question, struct attn_error *err);
-
-const struct command command_score = {
-    QUESTION_COMMAND(score),
-    .usage = "[OPTIONS] TEXT",
-    .examples = "  attn-cli score -m fable \"The cat sat on the mat\"\n"
-                "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
-                "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
-                "  attn-cli score -m fable --items sentences.txt --items-format lines\n"
-                "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
-                "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
-                "    --group-by condition\n",
-    .lacks = "embeds",
-    .ask = work,
-};
-
 static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
 {
     if (sum->n_token == 0) {
@@ -55,3 +39,17 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }
+
+const struct command command_score = {
+    QUESTION_COMMAND(score),
+    .usage = "[OPTIONS] TEXT",
+    .examples = "  attn-cli score -m fable \"The cat sat on the mat\"\n"
+                "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
+                "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
+                "  attn-cli score -m fable --items sentences.txt --items-format lines\n"
+                "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
+                "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
+                "    --group-by condition\n",
+    .lacks = "embeds",
+    .ask = work,
+};

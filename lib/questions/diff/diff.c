@@ -141,9 +141,9 @@ const struct attn_question attn_question_diff = {
         "are. For texts of different lengths the common beginning and the common end are\n"
         "compared.\n"
         "\n"
-        "A note, and JSON, say how far the predictions of one text move: the mean KL of\n"
-        "the first from the second, how often both expect the same token most, and both\n"
-        "perplexities, as in llama.cpp's table of kl-divergence.\n"
+        "A note about two models, and JSON, say how far the predictions of a text move:\n"
+        "the mean KL of the first from the second, how often both expect the same token\n"
+        "most, and both perplexities, as in llama.cpp's table of kl-divergence.\n"
         "\n"
         "The numbers of a head say that it looks elsewhere. They do not say that its\n"
         "output differs, nor that the prediction does for that: see `attn-cli patch`.\n",
