@@ -51,6 +51,8 @@ static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, const struct
             id >= tokenizer->vocabulary.n ||
             !attn_vocabulary_has(&tokenizer->vocabulary, (int32_t)id))
             continue;
+        if (i == 0)
+            chat->start = (int32_t)id + 1;
         token = attn_decoded_find(tokenizer, (int32_t)id, &size);
         if (token)
             add_token(&chat->tokens, names[i][0], token, size);
@@ -75,6 +77,14 @@ static enum attn_status read_replaced(struct attn_tokenizer *tokenizer,
     return status;
 }
 
+/* Returns the text of TOKEN, a text or an object with `content`, or NULL. TOKEN may be NULL. */
+static const char *text_of(const struct attn_node *token)
+{
+    if (token && attn_node_is_object(token))
+        token = attn_node_find(token, "content");
+    return token ? attn_node_string(token) : NULL;
+}
+
 /* Returns the template of a list of {"name", "template"} whose name is `default`, or NULL. */
 static const char *find_default(const struct attn_node *list)
 {
@@ -85,6 +95,26 @@ static const char *find_default(const struct attn_node *list)
             return attn_node_string(attn_node_find(item, "template"));
     }
     return NULL;
+}
+
+/* Finds the start token of a folder: `bos_token_id` of config.json, else the added token that
+ * tokenizer_config.json names `bos_token`. */
+static void find_start(struct attn_tokenizer *tokenizer, const struct attn_class *found)
+{
+    const struct attn_node *config = found->config ? attn_json_root(found->config) : NULL;
+    const struct attn_node *id =
+        found->model ? attn_node_find(attn_json_root(found->model), "bos_token_id") : NULL;
+    const char *text = config ? text_of(attn_node_find(config, names[0][0])) : NULL;
+    const struct attn_added *added = &tokenizer->added;
+    int64_t value;
+
+    if (id && attn_node_int(id, &value) && value >= 0 && value < INT32_MAX &&
+        attn_vocabulary_has(&tokenizer->vocabulary, (int32_t)value))
+        tokenizer->chat.start = (int32_t)value + 1;
+    for (size_t i = 0; text && tokenizer->chat.start == 0 && i < added->n; i++)
+        if (added->tokens[i].size == strlen(text) &&
+            memcmp(attn_added_content(added, i), text, strlen(text)) == 0)
+            tokenizer->chat.start = added->tokens[i].id + 1;
 }
 
 static enum attn_status read_folder(struct attn_chat_template *chat,
@@ -99,11 +129,8 @@ static enum attn_status read_folder(struct attn_chat_template *chat,
     enum attn_status status;
 
     for (size_t i = 0; root && i < sizeof names / sizeof *names; i++) {
-        const struct attn_node *token = attn_node_find(root, names[i][0]);
-        const char *content = token ? attn_node_string(token) : NULL;
+        const char *content = text_of(attn_node_find(root, names[i][0]));
 
-        if (token && attn_node_is_object(token) && attn_node_find(token, "content"))
-            content = attn_node_string(attn_node_find(token, "content"));
         if (content)
             add_token(&chat->tokens, names[i][0], content, strlen(content));
     }
@@ -124,6 +151,8 @@ enum attn_status attn_tokenizer_read_chat(struct attn_tokenizer *tokenizer,
 {
     struct attn_chat_template *chat = &tokenizer->chat;
 
+    if (!tokenizer->bundle)
+        find_start(tokenizer, found);
     attn_buffer_append_char(&chat->tokens, '{');
     ATTN_TRY(tokenizer->bundle ? read_gguf(tokenizer, tokenizer->bundle, err)
                                : read_folder(chat, source, found->config, err));

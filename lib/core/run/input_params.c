@@ -15,8 +15,8 @@ static const struct attn_param readings[] = {
                .words = "parse|text"),
     ATTN_PARAM(CHOICE, "special_tokens", NULL, struct attn_request, reading.special_tokens,
                "add (on, default) or leave out the tokens that the tokenizer adds to each text, "
-               "such as Llama's <s>",
-               .words = "on|off", .mark = ATTN_SPECIAL_TOKENS_GIVEN,
+               "such as Llama's <s>; bos: also put one start token (bos_token_id) in front",
+               .words = "on|off|bos", .mark = ATTN_SPECIAL_TOKENS_GIVEN,
                .marks = offsetof(struct attn_request, reading.given)),
     ATTN_PARAM(TEXT, "with_prompt", "NAME", struct attn_request, reading.with_prompt,
                "put prompt NAME of the model in front of each text"),

@@ -30,7 +30,7 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
         (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
-        attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
+        attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_BOS + 1, "special_tokens",
                        err) &&
         attn_is_choice(reading->chat, ATTN_CHAT_OFF + 1, "chat", err) &&
         attn_is_choice(reading->image_tiles, ATTN_IMAGE_TILES_OFF + 1, "image_tiles", err) &&

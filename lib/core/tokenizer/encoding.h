@@ -18,8 +18,9 @@ enum attn_special {
 /* Whether the tokenizer adds special tokens, such as Llama's BOS, according to the post-processor
  * of tokenizer.json. */
 enum attn_special_tokens {
-    ATTN_SPECIAL_TOKENS_ON = 0, /* added, as by Hugging Face */
-    ATTN_SPECIAL_TOKENS_OFF = 1 /* the tokens of the text alone */
+    ATTN_SPECIAL_TOKENS_ON = 0,  /* added, as by Hugging Face */
+    ATTN_SPECIAL_TOKENS_OFF = 1, /* the tokens of the text alone */
+    ATTN_SPECIAL_TOKENS_BOS = 2  /* added, and one start token (bos_token_id) in front */
 };
 
 /* The context of the text. */

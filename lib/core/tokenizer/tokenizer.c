@@ -503,7 +503,7 @@ static enum attn_status append_item(const struct attn_tokenizer *tokenizer,
 
     if (!is_added)
         ATTN_TRY(encode_text(tokenizer, &texts[is_pair], options, encoding, err));
-    else if (options->special_tokens == ATTN_SPECIAL_TOKENS_ON)
+    else if (options->special_tokens != ATTN_SPECIAL_TOKENS_OFF)
         ATTN_TRY(attn_encoding_push(encoding, item->id, 0, 0, err));
     for (size_t i = first; i < encoding->n; i++) {
         encoding->types[i] = item->type;
@@ -521,17 +521,27 @@ static enum attn_status encode(const struct attn_tokenizer *tokenizer,
 {
     const bool is_pair = texts[1].text;
     const struct attn_template *template = attn_post_process_template(&tokenizer->post, is_pair);
+    const struct attn_template_item start = {tokenizer->chat.start - 1, 0};
+    const bool has_start =
+        options->special_tokens == ATTN_SPECIAL_TOKENS_BOS && template->items[0].id != start.id;
 
+    if (has_start && start.id < 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special_tokens` is bos, and the files of %s have no 'bos_token_id'",
+                           *tokenizer->name ? tokenizer->name : "the tokenizer");
     if (is_pair && !tokenizer->post.takes_pair)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the tokenizer does not say how two texts are put together");
     ATTN_TRY(read_rest(tokenizer, options->cancel, err));
+    if (has_start)
+        ATTN_TRY(append_item(tokenizer, &start, texts, options, encoding, err));
     for (size_t i = 0; i < template->n; i++)
         ATTN_TRY(append_item(tokenizer, &template->items[i], texts, options, encoding, err));
-    if (options->special_tokens != ATTN_SPECIAL_TOKENS_ON)
+    if (options->special_tokens == ATTN_SPECIAL_TOKENS_OFF)
         return ATTN_OK;
     while (template->items[encoding->n_front].id >= 0)
         encoding->n_front++;
+    encoding->n_front += has_start;
     while (template->items[template->n - 1 - encoding->n_back].id >= 0)
         encoding->n_back++;
     return ATTN_OK;

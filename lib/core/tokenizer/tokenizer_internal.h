@@ -104,6 +104,7 @@ struct attn_chat_template {
     char *text;        /* [size] owns; or NULL */
     size_t size;
     struct attn_buffer tokens; /* owns; a JSON object: {"bos_token": "<s>"} */
+    int32_t start;             /* 1 + the id of the start token, `bos_token_id`; 0: none is named */
 };
 
 struct attn_tokenizer {

@@ -315,6 +315,22 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     return choose_host(asking, first ? &first->input : &nothing, err);
 }
 
+/* Refuses a start token that the model does not name, which would fail with every item. */
+static enum attn_status check_start(const struct asking *asking, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_encoding unused = {0};
+    enum attn_status status = ATTN_OK;
+
+    options.special_tokens = asking->request.reading.special_tokens;
+    if (options.special_tokens == ATTN_SPECIAL_TOKENS_BOS &&
+        attn_host_tokenizer(asking->host, &tokenizer, NULL) == ATTN_OK)
+        status = attn_tokenizer_encode(tokenizer, "", 0, &options, &unused, err);
+    attn_encoding_release(&unused);
+    return status;
+}
+
 /* Runs the procedure for each item, and creates their table. If the procedure makes runs itself,
  * *OWN receives the rows that it appended. */
 static enum attn_status run_items(struct asking *asking, struct attn_table **own,
@@ -324,6 +340,7 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
     const struct attn_item *first = NULL;
 
     ATTN_TRY(choose_host_of_items(asking, err));
+    ATTN_TRY(check_start(asking, err));
     if (attn_edits_are_given(&asking->request.edits)) {
         ATTN_TRY(attn_host_check_model(asking->host, err));
         ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
