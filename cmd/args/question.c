@@ -98,8 +98,7 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
         attention_kinds_print(call->out);
     else if (!colormaps_print(call, &args->tables.picture))
         status = end_each(&question, command->ask(&question, err), err);
-    if (status == ATTN_OK && args->items.is_listed && question.items.sum.n_failed > 0 &&
-        question.items.args.max_failed < 0)
+    if (status == ATTN_OK && question.items.sum.n_failed > 0 && question.items.args.max_failed < 0)
         call->exit_code = EXIT_FAILED_RECORDS;
     release(&question);
     return status;
@@ -368,8 +367,6 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
         return sorted;
     if (is_shown && !outputs_are_wanted(&tables->output))
         items_write_sum(&question->items, question->call->out);
-    if (sum->n_failed > 0 && question->items.args.max_failed < 0)
-        question->call->exit_code = EXIT_FAILED_RECORDS;
     return ATTN_OK;
 }
 

@@ -57,6 +57,8 @@
     X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */           \
     X(TRANSPARENT, 52, "transparent")     /* a picture with alpha, which no model reads */         \
     X(PLANE, 53, "plane")                 /* singular values so near that directions mix */        \
+    X(HEADS, 61, "heads")                 /* heads that were chosen, as none were named */         \
+    X(NO_SCORE, 62, "no_score")           /* first words, or pairs of texts, without a score */    \
     X(UNKNOWN, 54, "unknown")             /* half of a text's tokens, or more, are unknown */
 
 enum attn_note {

@@ -123,16 +123,16 @@ class Model(questions.Questions):
         return tokenizer
 
     @overload
-    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool | str = True,
                  pair: None = None) -> Tokens: ...
 
     @overload
-    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool | str = True,
                  pair: str | bytes) -> PairTokens: ...
 
     def tokenize(self, text, *, special="parse", special_tokens=True, pair=None):
         """The tokens of a text. special "text": <|endoftext|> is plain text; special_tokens False: the tokenizer adds
-        none of its own. With `pair`, a second text, those of both, as PairTokens."""
+        none of its own; "bos": one start token is in front, too. With `pair`, a second text, those of both, as PairTokens."""
         host = self._use()
         tokenizer = self._tokenizer(host)
         if isinstance(text, (list, tuple)):
@@ -140,7 +140,8 @@ class Model(questions.Questions):
         data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = default(c.attn_encode_options), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")
-        options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
+        options.special_tokens = c.ATTN_SPECIAL_TOKENS_BOS if special_tokens == "bos" else c.ATTN_SPECIAL_TOKENS_ON if flag(
+            special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
         if second is not None:
             options.pair, options.n_pair = second, len(second)
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
@@ -440,8 +441,8 @@ class _Live:
         options = [] if given.get("image") is None else [("image", given["image"])]
         if given.get("special", "parse") != "parse":
             options.append(("special", given["special"]))
-        if not given.get("special_tokens", True):
-            options.append(("special-tokens", "off"))
+        if given.get("special_tokens", True) is not True:
+            options.append(("special-tokens", given["special_tokens"] or "off"))
         options += [("label", label) for label in given.get("labels", ())]
         if given.get("source") is not None:
             options.append(("source", given["source"]))

@@ -113,7 +113,7 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
     elif kind == c.ATTN_PARAM_REAL:
         put(c_double, real(value, name))
     elif kind == c.ATTN_PARAM_CHOICE:
-        put(c_int, words["on" if flag(value, name) else "off"] if "on" in words else choice(value, words, name))
+        put(c_int, words["on" if flag(value, name) else "off"] if "on" in words and not isinstance(value, str) else choice(value, words, name))
     elif kind == c.ATTN_PARAM_SWITCH:
         put(c_bool, flag(value, name) if "on" in words else choice(value, words, name))
     elif kind == c.ATTN_PARAM_METHOD:
