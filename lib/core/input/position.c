@@ -427,7 +427,6 @@ static void list_places(const struct text_words *words, const struct position_it
     struct token_range place;
 
     out[0] = '\0';
-
     while (item ? next(words, item, &at, &place) : token < words->n) {
         const size_t i = item ? place.first : token++;
         const struct attn_quote text =
