@@ -100,6 +100,7 @@ static enum attn_status parse(int argc, char **argv, struct args *args)
 
     status = options_parse(&call, &err);
     free(call.found);
+    attn_buffer_release(&call.key);
     FUZZ_CHECK(status == err.status);
     if (status != ATTN_OK)
         check_refusal(&err);
