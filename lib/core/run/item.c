@@ -32,7 +32,7 @@ const char *attn_record_failure_code(enum attn_record_failure failure)
 size_t attn_item_n_byte(const struct attn_item *item)
 {
     const struct attn_input *inputs[] = {&item->input, &item->other, &item->source};
-    size_t n_byte = item->n_id;
+    size_t n_byte = item->n_id + item->words.n * item->n_row_label * sizeof *item->row_labels;
 
     for (size_t i = 0; i < 3; i++)
         n_byte += inputs[i]->n_text + inputs[i]->n_pair +
@@ -47,6 +47,7 @@ void attn_item_release(struct attn_item *item)
     attn_store_release(&item->store);
     attn_free(item->places);
     attn_free(item->labels);
+    attn_free(item->row_labels);
     *item = (struct attn_item){0};
 }
 

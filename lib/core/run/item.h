@@ -120,6 +120,10 @@ struct attn_item {
     const char *messages, *system;
     const char *chat, *tools; /* an object and a list, as JSON: `sets` and `tools` of that */
     uint64_t seal;            /* a hash of all lines of the input up to its end */
+    /* [words.n, n_row_label] owns; with a line for each word: the labels of each line, then some
+     * without a name; or NULL */
+    struct attn_item_label *row_labels;
+    size_t n_row_label;
 };
 
 struct attn_model; /* model/model.h */

@@ -7,6 +7,7 @@
 #include "base/text/number.h"
 #include "stream/batch_lines.h"
 #include "stream/record_reader.h"
+#include "stream/word_lines.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,11 +22,15 @@ struct attn_items {
     char *path;              /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
-    struct attn_csv_reader csv; /* separator 0: JSON Lines */
-    uint64_t from, limit;       /* items of the shard begin in this range of bytes */
-    size_t n_read;              /* number of items read so far, counted in the whole input */
-    size_t line_number;         /* number of the next line, from 1 */
-    uint64_t seal;              /* hash of the lines of items read so far, and of the header */
+    struct attn_csv_reader csv;   /* separator 0: JSON Lines */
+    struct attn_word_lines words; /* with a line for each word */
+    size_t
+        next_line; /* number of the line that was read, and is the first of the next item; 0: none
+                    */
+    uint64_t from, limit; /* items of the shard begin in this range of bytes */
+    size_t n_read;        /* number of items read so far, counted in the whole input */
+    size_t line_number;   /* number of the next line, from 1 */
+    uint64_t seal;        /* hash of the lines of items read so far, and of the header */
     bool has_labels;
     char **labels; /* [n_label] owns */
     size_t n_label, label_capacity;
@@ -93,6 +98,54 @@ static enum attn_status check_first(const struct attn_items *items, const char *
     return ATTN_FORMAT;
 }
 
+static bool are_words(const struct attn_items *items)
+{
+    return items->options.form == ATTN_ITEMS_WORDS;
+}
+
+static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
+                                  struct attn_error *err);
+
+/* Reads ITEM, whose first word has the line that was parsed, up to a line of another item. */
+static enum attn_status read_words(struct attn_items *items, struct attn_item *item,
+                                   struct attn_error *err)
+{
+    const uint64_t limit = items->limit;
+    const size_t first = item->line;
+    size_t failed = 0; /* the line of the failure; 0: none */
+    struct attn_error why = {0};
+    bool is_over = false, goes_on = true;
+    const char *text;
+    size_t line, size;
+
+    ATTN_TRY(attn_word_lines_begin(&items->words, &items->csv, item, err));
+    line = item->line;
+    item->line = 0;            /* it is put in front of a failure at the end */
+    items->limit = UINT64_MAX; /* an item of a shard may end behind it */
+    while (goes_on) {
+        if (why.status == ATTN_OK)
+            ATTN_TRY(attn_word_lines_add(&items->words, &items->csv, item, err));
+        else
+            attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
+        if (item->failure != ATTN_RECORD_FAILURE_NONE && failed == 0)
+            failed = line;
+        item->end = items->line.end;
+        item->seal = items->seal;
+        ATTN_TRY(read_line(items, &line, &is_over, err));
+        if (is_over)
+            break;
+        text = text_of_line(items, &size);
+        why.status = attn_csv_reader_read(&items->csv, text, size, &why);
+        goes_on = why.status != ATTN_OK || attn_word_lines_goes_on(&items->words, &items->csv);
+        if (goes_on)
+            items->seal = attn_hash_bytes(items->seal, text, size);
+    }
+    items->limit = limit;
+    item->line = failed > 0 ? failed : first;
+    items->next_line = is_over ? 0 : line;
+    return attn_word_lines_end(&items->words, item, err);
+}
+
 /* Reads the current line into ITEM. If the line is malformed, the item fails. The labels of the
  * first readable item are used for all items. */
 static enum attn_status read_item(struct attn_items *items, struct attn_item *item,
@@ -115,7 +168,8 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
     if (!items->csv.separator) {
         ATTN_TRY(attn_item_read_line(text, size, item, err));
     } else if (attn_csv_reader_read(&items->csv, text, size, &why) == ATTN_OK) {
-        ATTN_TRY(attn_item_read_fields(&items->csv, item, err));
+        ATTN_TRY(are_words(items) ? read_words(items, item, err)
+                                  : attn_item_read_fields(&items->csv, item, err));
     } else {
         attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
         return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
@@ -235,7 +289,11 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         size_t line;
         bool is_over, is_of_shard;
 
-        ATTN_TRY(read_line(items, &line, &is_over, err));
+        line = items->next_line; /* it is of an item that has ended */
+        is_over = line > 0 && items->line.begin >= items->limit;
+        items->next_line = 0;
+        if (line == 0)
+            ATTN_TRY(read_line(items, &line, &is_over, err));
         if (is_over && items->n_read == 0 && are_texts(items))
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' has no lines, expected one text per line",
@@ -243,7 +301,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         if (is_over)
             return ATTN_OK;
         is_of_shard = items->line.begin >= items->from;
-        if (!is_of_shard && items->has_labels) {
+        if (!is_of_shard && items->has_labels && !are_words(items)) {
             items->n_read++;
             continue;
         }
@@ -332,6 +390,8 @@ enum attn_status attn_items_count(struct attn_items *items, uint64_t *n, struct 
     enum attn_status status;
 
     *n = 0;
+    if (are_words(items)) /* lines are no items */
+        return ATTN_OK;
     if (!attn_batch_lines_is_file(items->lines, &size) || size > MOST_COUNTED)
         return ATTN_OK;
     if (items->options.inputs)
@@ -365,7 +425,8 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
                               is_over ? "no line" : "a first line that is too long");
     text = text_of_line(items, &size);
     items->seal = attn_hash_bytes(0, text, size);
-    ATTN_TRY(attn_items_read_header(&items->csv, name, text, size, err));
+    ATTN_TRY(attn_items_read_header(&items->csv, are_words(items) ? &items->words : NULL, name,
+                                    text, size, err));
     attn_batch_lines_set_separator(items->lines, items->csv.separator);
     items->has_labels = true;
     for (size_t i = 0; i < items->csv.n_column; i++) {
@@ -429,9 +490,13 @@ double attn_items_share_at(const struct attn_items *items, uint64_t at)
 /* Returns the default separator of the form or, by name, of the file; 0 for JSON Lines. */
 static char find_separator(const struct attn_items_options *options)
 {
-    const char *path = options->form == ATTN_ITEMS_BY_NAME && options->path ? options->path : "";
+    const bool is_words = options->form == ATTN_ITEMS_WORDS;
+    const bool is_named = options->form == ATTN_ITEMS_BY_NAME || is_words;
+    const char *path = is_named && options->path ? options->path : "";
     const size_t n = strlen(path);
 
+    if (is_words && (n < 4 || strcmp(path + n - 4, ".tsv") != 0))
+        return ',';
     if (options->form == ATTN_ITEMS_CSV || (n >= 4 && strcmp(path + n - 4, ".csv") == 0))
         return ',';
     return options->form == ATTN_ITEMS_TSV || (n >= 4 && strcmp(path + n - 4, ".tsv") == 0) ? '\t'
@@ -505,7 +570,7 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
     if (!attn_is_given(given, "options", err) || !attn_is_given(items, "items", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
-    if (!attn_is_choice(options.form, ATTN_ITEMS_FASTA + 1, "form", err) ||
+    if (!attn_is_choice(options.form, ATTN_ITEMS_WORDS + 1, "form", err) ||
         (options.n_input > 0 && !attn_is_given(options.inputs, "inputs", err)))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
@@ -536,6 +601,7 @@ void attn_items_free(struct attn_items *items)
     attn_batch_lines_free(items->lines);
     attn_batch_line_release(&items->line);
     attn_csv_reader_release(&items->csv);
+    attn_word_lines_release(&items->words);
     for (size_t i = 0; i < items->n_label; i++)
         attn_free(items->labels[i]);
     attn_free(items->labels);
@@ -559,6 +625,8 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     forget_ahead(items);
+    attn_word_lines_reset(&items->words);
+    items->next_line = 0;
     attn_batch_lines_seek(items->lines, 0);
     items->n_read = items->options.inputs ? (size_t)items->from : 0;
     items->line_number = 1;

@@ -30,6 +30,11 @@
  * written with "text:" in front. A target may be a number, its id, and a source "file:PATH", an
  * array or a sound.
  *
+ * With a line for each word, adjacent lines with the same value of `item` are one item, which has
+ * this id. Its text are the fields `word`, joined by a space, or by none in front of a word whose
+ * field `glue` is 1. All columns are labels, those of its first line, and each line has its own
+ * (row_labels). ATTN_FORMAT for an item that begins a second time.
+ *
  * Any other key whose value is a text, a number or a boolean is a label; a list or an object is
  * ignored, and null is the same as a missing key. A field of CSV that JSON would read as a number
  * or a boolean has that type, and an empty field is missing, so that equal data give equal items in
@@ -50,7 +55,8 @@ enum attn_items_form {
     ATTN_ITEMS_CSV = 2,
     ATTN_ITEMS_TSV = 3,
     ATTN_ITEMS_LINES = 4, /* each line, even if blank, is a text without a final \r */
-    ATTN_ITEMS_FASTA = 5  /* proteins: items have `id`, `text`, and the label `description` */
+    ATTN_ITEMS_FASTA = 5, /* proteins: items have `id`, `text`, and the label `description` */
+    ATTN_ITEMS_WORDS = 6  /* CSV or TSV with a line for each word: `word` and `item` */
 };
 
 enum { ATTN_MAX_LINE = 16 << 20 }; /* default maximum bytes of a line */

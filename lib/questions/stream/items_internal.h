@@ -7,6 +7,7 @@
 #include "stream/items.h"
 
 struct attn_csv_reader; /* csv_reader.h */
+struct attn_word_lines; /* word_lines.h */
 
 /* Sets *N to the number of items of the input by reading it, or to 0 if it is a pipe or has more
  * than 16 MiB. Call it before another thread reads items. */
@@ -54,9 +55,11 @@ const struct attn_item_label *attn_item_label(const struct attn_item *item, cons
 const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
 
 /* Initializes CSV from TEXT, the header of a file of items called NAME, and finds the key of each
- * column. Uses the separator of CSV, or the first one with which some column contains inputs. */
-enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char *name,
-                                        const char *text, size_t size, struct attn_error *err);
+ * column; or WORDS, unless it is NULL. Uses the separator of CSV, or the first one with which some
+ * column contains inputs, or words. */
+enum attn_status attn_items_read_header(struct attn_csv_reader *csv, struct attn_word_lines *words,
+                                        const char *name, const char *text, size_t size,
+                                        struct attn_error *err);
 
 /* Returns the key that WORD [size], the name of a column, probably means; NULL if it is a key, or
  * no such name. */

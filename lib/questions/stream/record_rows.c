@@ -127,13 +127,16 @@ static void append_json(const struct attn_record_rows *rows, const struct attn_i
     attn_buffer_append_char(out, '\n');
 }
 
-/* Appends a line of CSV that begins with KEY: row ROW of RESULT, or its failure. */
-static void append_csv(const struct attn_record_rows *rows, const struct attn_item_result *result,
-                       size_t row, const struct attn_buffer *key, struct attn_buffer *out)
+/* Appends a line of CSV: row ROW of RESULT, or its failure. */
+static void append_csv(struct attn_record_writer *writer, const struct attn_item_result *result,
+                       size_t row, struct attn_buffer *out)
 {
     const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = -1};
+    const struct attn_record_rows *rows = writer->rows;
 
-    attn_buffer_append(out, key->data, key->size);
+    attn_record_key_append(writer, out, result);
+    if (!rows->has_labels)
+        attn_buffer_append_char(out, MARK_LABELS);
     if (!rows->has_columns)
         attn_buffer_append_char(out, MARK_COLUMNS);
     for (size_t c = 0; rows->has_columns && c < rows->n; c++) {
@@ -239,6 +242,23 @@ static enum attn_status begin_rows(struct attn_record_writer *writer, struct att
     return items && attn_items_have_header(items) ? take_labels(writer, err) : ATTN_OK;
 }
 
+/* Sets OWN and ITEM to RESULT with the labels of row ROW, if each row has its own. */
+static const struct attn_item_result *result_of_row(const struct attn_item_result *result,
+                                                    size_t row, struct attn_item_result *own,
+                                                    struct attn_item *item)
+{
+    if (result->failure || !result->item->row_labels || row >= result->item->words.n)
+        return result;
+    *own = *result;
+    *item = *result->item;
+    own->item = item;
+    item->labels = item->row_labels + row * item->n_row_label;
+    item->n_label = 0;
+    while (item->n_label < item->n_row_label && item->labels[item->n_label].name)
+        item->n_label++;
+    return own;
+}
+
 /* Writes the lines of RESULT; in CSV after the header. */
 static enum attn_status write_rows(struct attn_record_writer *writer,
                                    const struct attn_item_result *result, struct attn_error *err)
@@ -247,8 +267,7 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
     const bool had_columns = rows->has_columns;
     const size_t n_row = result->failure ? 0 : attn_table_n_row(result->rows);
     const enum attn_record_failure found = result->item->failure;
-    struct attn_buffer key = {0}, *out = &writer->text;
-    enum attn_status status;
+    struct attn_buffer *out = &writer->text;
 
     if (rows->has_columns || /* an earlier item succeeded, perhaps before a restart */
         (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
@@ -275,21 +294,20 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
     } else {
         if (rows->has_columns && !had_columns)
             ATTN_TRY(append_header(rows, writer, err));
-        attn_record_key_append(writer, &key, result);
-        if (!rows->has_labels)
-            attn_buffer_append_char(&key, MARK_LABELS);
         out = rows->has_columns ? out : &rows->waiting;
     }
     for (size_t row = 0; row < n_row || (row == 0 && (result->failure || !rows->form->is_ragged));
          row++) {
+        struct attn_item_result own;
+        struct attn_item item;
+        const struct attn_item_result *at = result_of_row(result, row, &own, &item);
+
         if (rows->form->row_form != ATTN_RECORD_ROWS_CSV)
-            append_json(rows, result, row, out);
+            append_json(rows, at, row, out);
         else
-            append_csv(rows, result, row, &key, out);
+            append_csv(writer, at, row, out);
     }
-    status = attn_buffer_check(&key, err);
-    attn_buffer_release(&key);
-    return status == ATTN_OK ? attn_buffer_check(out, err) : status;
+    return attn_buffer_check(out, err);
 }
 
 /* Writes the header if every item failed. */
