@@ -23,7 +23,9 @@ struct many {
     const struct attn_many_task *task;
     const struct attn_item_calls *calls;
     struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
-    struct attn_item *half;        /* a pair whose second text is next; or NULL */
+    struct attn_item *half;        /* an item whose next text or window is next; or NULL */
+    struct attn_many_whole *whole; /* owns; the text of `half` that is read in windows; or NULL */
+    size_t shift, from;            /* where its next window begins (many_item.h) */
     size_t n_run;                  /* number of texts handed out that did not fail */
     struct attn_edit_part *parts;  /* [n_part] owns; the parts of the request's edits, each with the
                                       number of records in which it changed nothing; or NULL */
@@ -45,6 +47,20 @@ struct batch {
 
 /* --- Reading and handing out ----------------------------------------------------------------- */
 
+/* Makes ITEM the next window of its text. */
+static enum attn_status read_window(struct many *many, struct attn_many_item *item,
+                                    struct attn_error *err)
+{
+    item->whole = many->whole;
+    item->shift = many->shift;
+    item->from = many->from;
+    ATTN_TRY(attn_many_whole_cut(many->task, item, err));
+    many->shift = item->is_last ? 0 : item->shift + many->task->options.stride;
+    many->from = item->is_last ? 0 : item->shift + item->window.n_id;
+    many->whole = item->is_last ? NULL : item->whole;
+    return ATTN_OK;
+}
+
 /* Reads the next text into SLOT. Implements `read` of struct attn_window_form. */
 static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *is_over,
                                   struct attn_error *err)
@@ -53,7 +69,7 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
     struct attn_many_item *item = slot;
 
     item->given = many->half;
-    item->is_second = many->half;
+    item->is_second = many->half && !many->whole;
     item->is_last = true;
     many->half = NULL;
     if (!item->given)
@@ -64,6 +80,10 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
         return ATTN_OK;
     item->is_last = many->calls->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
                     item->given->failure != ATTN_RECORD_FAILURE_NONE;
+    if (many->task && !many->whole)
+        ATTN_TRY(attn_many_whole_read(many->task, item->given, &many->whole, err));
+    if (many->whole)
+        ATTN_TRY(read_window(many, item, err));
     many->half = item->is_last ? NULL : item->given;
     *n_byte = sizeof *item + sizeof *item->given + attn_item_n_byte(item->given);
     return ATTN_OK;
@@ -116,12 +136,14 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     many->n_run++;
     if (attn_spaces_describe(&item->run->asked.spaces, message))
         note_first(many, ATTN_NOTE_SPACES, message);
-    if (attn_run_describe_residues(item->run, message))
+    if (item->given->line == 0 && attn_run_describe_residues(item->run, message))
+        note_first(many, ATTN_NOTE_RESIDUES, message);
+    else if (attn_run_describe_residues(item->run, message))
         attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s", item->given->number,
                   message);
     attn_sequence_note(&item->run->text, item->run->tokenizer,
                        (struct attn_notes){note_first, many, NULL});
-    for (size_t i = 0; i < many->n_part; i++) {
+    for (size_t i = 0; i < many->n_part && !item->whole; i++) { /* windows differ in it */
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;
         many->parts[i].n_hidden += item->run->edits.parts[i].n_hidden;
     }
@@ -137,14 +159,44 @@ static bool is_of_item(enum attn_status status, const struct attn_error *err)
            err->stage != ATTN_STAGE_CHECK;
 }
 
+/* Adds the numbers of ITEM, a window, to those of its text; after the last window RESULT has these.
+ */
+static enum attn_status join_window(const struct many *many, const struct attn_many_item *item,
+                                    struct attn_item_result *result, struct attn_error *err)
+{
+    struct attn_many_whole *whole = item->whole;
+    const struct attn_token_reader *reader = many->task->options.tokens;
+    const size_t n_number = reader ? reader->n_number : 0, from = item->from, n = whole->text.n;
+
+    if (!whole->surprisal) {
+        ATTN_TRY(ATTN_ALLOC(whole->surprisal, n, err));
+        ATTN_TRY(ATTN_ALLOC(whole->numbers, attn_size_mul(n, n_number), err));
+    }
+    for (size_t i = from - item->shift; i < item->n_row; i++) {
+        whole->surprisal[item->shift + i] = result->surprisal[i];
+        if (reader)
+            memcpy(whole->numbers + (item->shift + i) * n_number, result->numbers + i * n_number,
+                   n_number * sizeof *whole->numbers);
+    }
+    result->text = &whole->text;
+    result->n_token = n;
+    result->labels = NULL;
+    result->surprisal = whole->surprisal;
+    result->numbers = whole->numbers;
+    return ATTN_OK;
+}
+
 /* Adds the answer to the result of a text, unless an earlier text of the item failed. */
-static enum attn_status find(struct many *many, struct attn_item_result *result,
-                             struct attn_error *err)
+static enum attn_status find(struct many *many, const struct attn_many_item *item,
+                             struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_error why = many->failure;
+    const bool is_part = item->whole && !item->is_last;
 
     many->failure = (struct attn_error){.status = ATTN_OK};
-    if (why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE) {
+    if (item->whole && why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE)
+        ATTN_TRY(join_window(many, item, result, err));
+    if (!is_part && why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE) {
         result->rows = many->rows;
         result->beside = many->beside;
         why.status = attn_error_at(many->calls->find(many->calls->user, result, &why),
@@ -164,13 +216,13 @@ static enum attn_status find(struct many *many, struct attn_item_result *result,
 }
 
 /* Passes RESULT to the caller; of a pair with an answer, only the second. */
-static enum attn_status hand_out(struct many *many, struct attn_item_result *result,
-                                 struct attn_error *err)
+static enum attn_status hand_out(struct many *many, const struct attn_many_item *item,
+                                 struct attn_item_result *result, struct attn_error *err)
 {
     enum attn_status status;
 
     if (many->calls->find) {
-        ATTN_TRY(find(many, result, err));
+        ATTN_TRY(find(many, item, result, err));
         if (!result->is_last)
             return ATTN_OK;
     }
@@ -200,7 +252,7 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
     result.is_followed = is_followed;
     if (many->calls->find)
         result.spaces = &spaces;
-    status = hand_out(many, &result, err);
+    status = hand_out(many, item, &result, err);
     note_oddities(many, item);
     return status;
 }
@@ -359,12 +411,12 @@ static enum attn_status ask_all(struct many *many, struct attn_host *host, bool 
 static void note_idle(const struct many *many)
 {
     const struct attn_request *request = many->task->options.request;
+    const size_t n = request && !request->on_counted && many->n_run == 1 ? 0 : many->n_run;
 
     if (!request)
         return;
-    attn_edit_parts_note_hidden(attn_request_notes(request), many->parts, many->n_part,
-                                many->n_run);
-    attn_edit_parts_note_idle(attn_request_notes(request), many->parts, many->n_part, many->n_run);
+    attn_edit_parts_note_hidden(attn_request_notes(request), many->parts, many->n_part, n);
+    attn_edit_parts_note_idle(attn_request_notes(request), many->parts, many->n_part, n);
 }
 
 /* Runs all records with N workers. The caller releases the task and the packs. */
@@ -424,6 +476,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
                         : run_texts(&many, host, options, err);
     if (many.half && calls->release)
         calls->release(many.half);
+    attn_many_whole_free(many.whole);
     attn_table_free(many.rows);
     attn_free(many.beside);
     return status;

@@ -35,8 +35,10 @@
 #include "run/run.h"
 #include "trace/capture.h"
 
-struct attn_head_mix; /* measures/head_mix.h */
-struct attn_spaces;   /* input/spaces.h */
+struct attn_head_mix;     /* measures/head_mix.h */
+struct attn_sequence;     /* input/sequence.h */
+struct attn_token_reader; /* stream/token_reader.h */
+struct attn_spaces;       /* input/spaces.h */
 
 struct attn_many_options {
     size_t size; /* of this struct */
@@ -53,6 +55,11 @@ struct attn_many_options {
                         default the last one */
     bool has_mixes;  /* computes how each head divides its weight */
     bool is_serial;  /* with `ask`: items follow one after the other, each on all threads */
+    /* A single text that is longer than a run takes is read in windows, each this many positions
+     * after the previous one, and has one result: each token is that of the first window that has
+     * it, and the result has a `text`, `surprisal` and `numbers` alone. 0: a longer text fails */
+    size_t stride;
+    const struct attn_token_reader *tokens; /* with has_surprisal; or NULL */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
@@ -80,8 +87,10 @@ struct attn_item_result {
      * others), NaN for special tokens; or NULL. */
     const double *surprisal;
     bool is_followed;           /* the next result is finished, and follows at once */
-    const struct attn_run *run; /* the run of the text; NULL if it failed */
-    const float *logits;        /* [n_vocab] after the position of the item; or NULL */
+    const struct attn_run *run; /* the run of the text, or of its last window; NULL if it failed */
+    const struct attn_sequence *text; /* [n_token] its tokens; NULL if it failed */
+    const double *numbers;            /* [n_token, n_number] of the reader of tokens; or NULL */
+    const float *logits;              /* [n_vocab] after the position of the item; or NULL */
     /* The answer of a question; attn_run_many leaves it empty. */
     size_t position;         /* the position of the text that is read */
     struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */

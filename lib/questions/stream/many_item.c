@@ -89,6 +89,8 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
     if (options->has_surprisal && !is_masked(task))
         attn_sites_add(&sites, ATTN_SITE_LOGITS);
+    if (options->tokens && !is_masked(task))
+        sites = attn_sites_join(sites, options->tokens->sites);
     /* Makes the session keep every row, so that logits of any position can be computed. */
     if (options->has_logits)
         attn_sites_add(&sites, ATTN_SITE_EMBED);
@@ -241,6 +243,10 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_most = config->n_ctx;
     if (task->request.max_input > 0)
         task->n_most = smaller(task->request.max_input, config->n_ctx);
+    if (task->options.stride >= task->n_most)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "windows of %zu positions cannot move by %zu, expected 1 to %zu",
+                           task->n_most, task->options.stride, task->n_most - 1);
     task->n_longest = smaller(ATTN_MANY_MOST_ROWS, task->n_most);
     task->n_session_row =
         task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
@@ -258,6 +264,80 @@ void attn_many_task_release(struct attn_many_task *task)
     attn_selection_free(task->watched);
     attn_run_free(task->longest);
     attn_pixels_release(&task->blank);
+}
+
+/* --- Windows ---------------------------------------------------------------------------------- */
+
+enum attn_status attn_many_whole_read(const struct attn_many_task *task,
+                                      const struct attn_item *given, struct attn_many_whole **whole,
+                                      struct attn_error *err)
+{
+    const struct attn_request_reading *reading = &task->request.reading;
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error unseen = {0}; /* the item reports it when it is prepared */
+    struct attn_many_whole *made;
+    struct attn_sequence *text;
+    enum attn_status status = ATTN_OK;
+
+    if (task->options.stride == 0 || given->failure != ATTN_RECORD_FAILURE_NONE ||
+        given->pair != ATTN_ITEM_SINGLE || given->messages || !attn_input_is_given(&given->input) ||
+        given->input.embeddings || attn_input_is_picture(&given->input) ||
+        attn_model_config(task->host->model)->is_encoder)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    text = &made->text;
+    text->ids = given->input.ids;
+    text->n = given->input.n_id;
+    text->input = &given->input;
+    text->role = "text";
+    text->places = given->named.others ? &given->named : reading->places;
+    attn_host_tokenizer(task->host, &tokenizer, NULL);
+    if (!text->ids)
+        status = tokenizer ? attn_sequence_encode(reading, &given->input, tokenizer, text, &unseen)
+                           : ATTN_INVALID;
+    if (status == ATTN_OK && text->n > task->n_most && tokenizer)
+        status = attn_token_bytes_find(tokenizer, text->ids, text->n, &text->tokens, &unseen);
+    if (status == ATTN_OK && text->n > task->n_most &&
+        attn_edits_name_positions(&task->request.edits))
+        status = attn_refuse(&unseen, ATTN_STAGE_OPTIONS,
+                             "the text is scored in windows of %zu tokens, and `knockouts`, "
+                             "`patches` and `steer` name positions of one window",
+                             task->n_most);
+    if (status == ATTN_OK && text->n > task->n_most) {
+        *whole = made;
+        return ATTN_OK;
+    }
+    attn_many_whole_free(made);
+    return status == ATTN_NO_MEMORY || unseen.stage == ATTN_STAGE_OPTIONS
+               ? attn_error_copy(err, &unseen)
+               : ATTN_OK;
+}
+
+enum attn_status attn_many_whole_cut(const struct attn_many_task *task, struct attn_many_item *item,
+                                     struct attn_error *err)
+{
+    const struct attn_sequence *text = &item->whole->text;
+    const size_t n = smaller(text->n - item->shift, task->n_most);
+
+    item->is_last = item->shift + n == text->n;
+    item->ids = attn_alloc(n, sizeof *item->ids, err);
+    if (!item->ids)
+        return ATTN_NO_MEMORY;
+    memcpy(item->ids, text->ids + item->shift, n * sizeof *item->ids);
+    if (task->request.reading.special_tokens == ATTN_SPECIAL_TOKENS_BOS)
+        item->ids[0] = text->ids[0];
+    item->window = (struct attn_input){.ids = item->ids, .n_id = n};
+    return ATTN_OK;
+}
+
+void attn_many_whole_free(struct attn_many_whole *whole)
+{
+    if (!whole)
+        return;
+    attn_sequence_release(&whole->text);
+    attn_free(whole->surprisal);
+    attn_free(whole->numbers);
+    attn_free(whole);
 }
 
 /* --- Reading an input ------------------------------------------------------------------------ */
@@ -294,7 +374,7 @@ static enum attn_record_failure check_item(const struct attn_many_task *task,
         attn_error_set(err, ATTN_INVALID, "there is no picture, expected 'image'");
         return ATTN_RECORD_FAILURE_NO_TEXT;
     }
-    if (!attn_input_is_given(input)) {
+    if (!attn_input_is_given(input) && !task->request.chat.messages) {
         attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
         return ATTN_RECORD_FAILURE_NO_TEXT;
     }
@@ -462,6 +542,9 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));
         *failure = check_run(task, item, why);
+        if (*failure == ATTN_RECORD_FAILURE_NONE && is_masked(task) &&
+            attn_run_check_time(item->run, item->run->text.n, why) != ATTN_OK)
+            *failure = ATTN_RECORD_FAILURE_NO_FIT;
     } else if (is_of_input(task, given, &request.input, status, why)) {
         *failure =
             given->messages ? ATTN_RECORD_FAILURE_BAD_VALUE : find_failure(task, &request, why);
@@ -499,6 +582,31 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
 
 /* --- Consumers of the trace ------------------------------------------------------------------- */
 
+/* Begins the reader of the tokens of ITEM. */
+static enum attn_status begin_tokens(const struct attn_token_reader *reader,
+                                     struct attn_many_item *item, struct attn_error *err)
+{
+    const struct attn_sequence *text = item->whole ? &item->whole->text : &item->run->text;
+    struct attn_token_text *tokens = &item->tokens;
+
+    item->reader = reader;
+    *tokens = (struct attn_token_text){.run = item->run,
+                                       .pool = item->pool,
+                                       .surprisal = item->surprisal,
+                                       .n = item->n_row,
+                                       .from = item->from - item->shift,
+                                       .first = text->encoding.n_front,
+                                       .end = text->n - text->encoding.n_back - item->shift};
+    tokens->first = tokens->first < item->shift ? SIZE_MAX : tokens->first - item->shift;
+    tokens->numbers =
+        attn_alloc(attn_size_mul(tokens->n, reader->n_number), sizeof *tokens->numbers, err);
+    if (!tokens->numbers)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokens->n * reader->n_number; i++)
+        tokens->numbers[i] = (double)NAN;
+    return reader->begin(reader->user, tokens, &item->reading, err);
+}
+
 static enum attn_status make_listeners(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_error *err)
 {
@@ -524,7 +632,9 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     item->surprisal = attn_alloc(item->n_row, sizeof *item->surprisal, err);
     for (size_t i = 0; item->surprisal && i < item->n_row; i++)
         item->surprisal[i] = (double)NAN;
-    return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
+    if (!item->surprisal)
+        return ATTN_NO_MEMORY;
+    return task->options.tokens ? begin_tokens(task->options.tokens, item, err) : ATTN_OK;
 }
 
 /* Creates the consumers of ITEM's trace, which is prepared. POOL, or NULL, helps with long rows. */
@@ -579,6 +689,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     if (item->mixing)
         attn_head_mixes_add(item->mixing, event);
     if (item->surprisal && event->at.site == ATTN_SITE_LOGITS &&
+        !(item->reading && attn_sites_have(item->reader->sites, ATTN_SITE_LOGITS)) &&
         !attn_model_config(item->run->model)->is_encoder) {
         struct logits logits = {item, event};
 
@@ -586,10 +697,19 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     }
     if (item->logits && event->at.site == ATTN_SITE_LOGITS)
         keep_logits(item, event);
+    if (item->reading && attn_sites_have(item->reader->sites, event->at.site))
+        ATTN_TRY(item->reader->add(item->reading, event, err));
     if (!item->capture || !attn_selection_has_site(item->run->selection, event->at.site))
         return ATTN_OK;
     trace = attn_capture_trace(item->capture);
     return trace->on_event(trace->user, event, err);
+}
+
+static void end_tokens(struct attn_many_item *item)
+{
+    if (item->reading)
+        item->reader->end(item->reading);
+    item->reading = NULL;
 }
 
 /* Computes MEASURE [L, H] into VALUES. */
@@ -632,6 +752,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     const size_t n = (size_t)attn_measures_count(task->options.measures);
     double *values;
 
+    end_tokens(item);
     if (item->mixing)
         ATTN_TRY(find_mixes(task, item, err));
     if (n == 0)
@@ -672,6 +793,8 @@ void attn_many_item_report(const struct attn_many_task *task, const struct attn_
         .capture = item->capture,
         .surprisal = item->surprisal,
         .run = item->run,
+        .text = item->run ? &item->run->text : NULL,
+        .numbers = item->tokens.numbers,
         .logits = item->logits,
         .err = item->why ? *item->why : item->given->err,
     };
@@ -700,8 +823,16 @@ static enum attn_status store_surprisal(void *user, const struct attn_masked_row
     const struct attn_many_item *item = user;
     const size_t n_vocab = attn_model_config(item->run->model)->n_vocab;
 
-    (void)err;
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < rows->n && item->reading; i++) {
+        const struct attn_trace_event row = {.at.site = ATTN_SITE_LOGITS,
+                                             .row0 = rows->positions[i] - 1,
+                                             .n_row = 1,
+                                             .n_col = n_vocab,
+                                             .data = rows->logits + i * n_vocab};
+
+        ATTN_TRY(item->reader->add(item->reading, &row, err));
+    }
+    for (size_t i = 0; i < rows->n && !item->reading; i++)
         item->surprisal[rows->positions[i]] =
             attn_logits_surprisal(rows->logits + i * n_vocab, n_vocab, rows->ids[i]);
     return ATTN_OK;
@@ -741,6 +872,11 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 
 void attn_many_item_release(struct attn_many_item *item)
 {
+    end_tokens(item);
+    attn_free(item->tokens.numbers);
+    attn_free(item->ids);
+    if (item->is_last)
+        attn_many_whole_free(item->whole);
     attn_measure_group_release(&item->group);
     attn_head_mixes_free(item->mixing);
     attn_free(item->mixes);

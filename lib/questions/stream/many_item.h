@@ -16,6 +16,7 @@
 #include "measures/analysis_internal.h"
 #include "run/run_internal.h"
 #include "stream/many.h"
+#include "stream/token_reader.h"
 #include "towers/pixels.h"
 
 /* The options and the request for all records. */
@@ -44,6 +45,14 @@ enum {
         256 /* rows of masked copies that are fed together; at least ATTN_MANY_MOST_ROWS */
 };
 
+/* A text that is read in windows. Token i of a window is token shift + i of the text, except that
+ * a start token (ATTN_SPECIAL_TOKENS_BOS) is put in front of each window. */
+struct attn_many_whole {
+    struct attn_sequence text; /* owns */
+    double *surprisal;         /* [n] owns; of the windows that were handed out; or NULL */
+    double *numbers;           /* [n, n_number] owns; likewise */
+};
+
 /* The answer about an item that is asked alone. */
 struct attn_many_answer {
     struct attn_item_result result; /* owns its rows and numbers */
@@ -54,6 +63,12 @@ struct attn_many_answer {
 struct attn_many_item {
     struct attn_item *given; /* borrowed */
     bool is_second, is_last; /* which of the texts of a pair it is */
+    struct attn_many_whole
+        *whole;         /* its text, of which it is a window; or NULL. The last owns it */
+    size_t shift, from; /* of the window: see above, and the first token that is not in an earlier
+                           window */
+    int32_t *ids;       /* owns; the ids of the window */
+    struct attn_input window; /* these ids */
 
     /* Set by attn_many_item_prepare: */
     enum attn_record_failure failure;
@@ -72,16 +87,21 @@ struct attn_many_item {
     float *measures;                 /* [n_measure, L, H] owns; or NULL */
     double *exact;                   /* [n_measure, L, H] owns; before they were rounded; or NULL */
     double *surprisal;               /* [n_token] owns; or NULL */
-    size_t position;                 /* the position whose logits are stored */
-    float *logits;                   /* [n_vocab] owns; or NULL */
-    struct attn_pool *pool;          /* helps with trace events; or NULL */
-    struct attn_result result;       /* owns; only its predictions are used */
-    struct attn_many_answer *answer; /* owns; the answer about the item instead; or NULL */
+    struct attn_token_text tokens;   /* owns `numbers`; for the reader of tokens */
+    const struct attn_token_reader *reader; /* borrowed; or NULL, like the next */
+    void *reading;                          /* owns; its state */
+    size_t position;                        /* the position whose logits are stored */
+    float *logits;                          /* [n_vocab] owns; or NULL */
+    struct attn_pool *pool;                 /* helps with trace events; or NULL */
+    struct attn_result result;              /* owns; only its predictions are used */
+    struct attn_many_answer *answer;        /* owns; the answer about the item instead; or NULL */
 };
 
 static inline const struct attn_input *attn_many_item_input(const struct attn_many_item *item)
 {
-    return item->is_second ? &item->given->other : &item->given->input;
+    return item->whole       ? &item->window
+           : item->is_second ? &item->given->other
+                             : &item->given->input;
 }
 
 /* Initializes TASK from GIVEN. Fails if no record can satisfy the request. Errors have a stage. */
@@ -89,6 +109,16 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
                                      const struct attn_many_options *given, struct attn_error *err);
 
 void attn_many_task_release(struct attn_many_task *task);
+
+/* If GIVEN has a single text that must be read in windows, reads its tokens into *WHOLE, which the
+ * caller owns; a text that cannot be read has none, and fails later. Then cuts the next window,
+ * which begins at shift and from, for ITEM, and sets is_last. */
+enum attn_status attn_many_whole_read(const struct attn_many_task *task,
+                                      const struct attn_item *given, struct attn_many_whole **whole,
+                                      struct attn_error *err);
+enum attn_status attn_many_whole_cut(const struct attn_many_task *task, struct attn_many_item *item,
+                                     struct attn_error *err);
+void attn_many_whole_free(struct attn_many_whole *whole); /* NULL is allowed */
 
 /* Reads the input of ITEM. A bad input is a failure of the item, not of this call. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
