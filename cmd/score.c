@@ -28,11 +28,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     /* with each metric the foil decides the column `right` */
     ATTN_TRY(attn_question_check(&attn_question_score, option_is_param_given, question->call, err));
     ATTN_TRY(question_begin(question, err));
-    if (how->merges_words && question->study && outputs_are_wanted(&question->args->tables.output))
+    if (how->measures && question->study && outputs_are_wanted(&question->args->tables.output))
         return refuse(err, "--each FILE has the rows",
                       "words of `items` make no table over all items");
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
-    if (how->merges_words && question->study)
+    if (how->measures && question->study)
         return ATTN_OK;
     ATTN_TRY(question_write(question, err));
     if (question_has_sum(question, sum.n_token))
@@ -44,7 +44,7 @@ const struct command command_score = {
     QUESTION_COMMAND(score),
     .usage = "[OPTIONS] TEXT",
     .examples = "  attn-cli score -m fable \"The cat sat on the mat\"\n"
-                "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
+                "  attn-cli score -m fable --by word --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --items sentences.txt --items-format lines\n"
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"

@@ -19,6 +19,7 @@ static const struct {
     const char *form;        /* what to write instead */
 } foreign[] = {
     {"layers", "ablate|heads", NULL, "--heads '2.*' for all heads of layer 2"},
+    {"merge-words", "score", NULL, "--by word; of items --by word --measures surprisal"},
     {"max-tokens", "generate", NULL, "-n N for the tokens to write; --max-input N for the text"},
     {"temp", NULL, "X", "--temperature X"},
     {"jsonl|tidy", "tokenize|inspect|help", NULL, "--json FILE"},

@@ -167,7 +167,7 @@ class Pictures(TestCase):
                 (["ablate", *ANSWER, "--column", "kl", "--by", "layer", "--with", "mean", KEYS],
                  m.ablate(KEYS, by="layer", with_="mean", **HOW).plot(values="kl")),
                 (["lens", "--queries", "all", KEYS], m.lens(KEYS, queries="all")),
-                (["score", TEXT], m.score(TEXT)), (["score", "--merge-words", TEXT], m.score(TEXT, merge_words=True)),
+                (["score", TEXT], m.score(TEXT)), (["score", "--by", "word", "--special-tokens", "bos", TEXT], m.score(TEXT, by="word", special_tokens="bos")),
                 (["ablate", *ANSWER, "--by", "layer", "--figure", "bars", KEYS],
                  m.ablate(KEYS, by="layer", **HOW).plot(figure="bars")),
                 (["lens", "--target", " are", "--figure", "curve", "--limit", "9", KEYS],

@@ -203,7 +203,7 @@ same inspect --json fable
 same batch -q --items-format lines --sites pattern,z --top 3 --jsonl "$seen/out.jsonl" "$scratch/lines"
 same run -q --items-format lines --items "$scratch/lines" --sites pattern --npz "$seen/out.npz"
 same run -q --items-format lines --items "$scratch/lines" --sites pattern --csv "$seen/out.csv"
-same score -q --items-format lines --items "$scratch/lines" --merge-words --each "$seen/out.csv"
+same score -q --items-format lines --items "$scratch/lines" --by word --measures surprisal --each "$seen/out.csv"
 same tokenize "$text"
 same init "$seen/model" --vocab-from 'to be or not' --set d_model=8 --set n_head=2 --draw embed=randn@7
 finish

@@ -989,6 +989,7 @@ enum attn_status attn_session_log_probability(struct attn_session *session, int3
     if (id < 0 || (size_t)id >= f->dims.n_vocab)
         return attn_error_set(err, ATTN_INVALID, "token id %d is out of range, expected 0 to %zu",
                               id, f->dims.n_vocab - 1);
-    *log_probability = (double)logits[id] - f->engine.kernels->log_sum_exp(logits, f->dims.n_vocab);
+    *log_probability =
+        (double)logits[id] - f->engine.kernels->log_sum_exp(logits, f->dims.n_vocab, NULL);
     return ATTN_OK;
 }

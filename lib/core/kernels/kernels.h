@@ -166,6 +166,13 @@ struct attn_cap_back {
     bool is_constant; /* relevance: y / x is treated as a constant */
 };
 
+/* Sums over p = exp(x - ln sum exp(x)); NaN if x has NaN or its largest is infinite. */
+struct attn_exp_sums {
+    const float *mask; /* [n] 0 or 1 */
+    double masked;     /* sum of p where the mask is 1 */
+    double entropy;    /* -sum p ln p */
+};
+
 /* The state of a softmax over the keys seen so far: the largest score, and the sum of exp(score -
  * max). Its initial value is ATTN_RUNNING_SOFTMAX_START. */
 struct attn_running_softmax {
@@ -327,8 +334,8 @@ struct attn_kernels {
     double (*spin)(size_t n_round);
 
     /* Returns ln sum exp(x), computed from the row's maximum in double precision. For
-     * log-probabilities. */
-    double (*log_sum_exp)(const float *x, size_t n);
+     * log-probabilities. MORE may be NULL. */
+    double (*log_sum_exp)(const float *x, size_t n, struct attn_exp_sums *more);
 
     /* Returns -sum p ln p in nats, in double precision, where 0 ln 0 is 0. NaN if a p is NaN or
      * below 0. Writes each p ln p to terms [n], unless that is NULL. */

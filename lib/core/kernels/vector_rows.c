@@ -248,24 +248,39 @@ static vf load_or(const float *x, size_t left, float fill)
     return left < LANES ? v_select(v_first(left), v_load_first(x, left), v_splat(fill)) : v_load(x);
 }
 
-double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
+double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n, struct attn_exp_sums *more)
 {
     const float most = find_largest(x, n, 1);
-    struct double_sums sums = {0};
+    struct double_sums sums = {0}, masked = {0}, moment = {0};
     bool has_nan = false;
+    double sum;
 
     for (size_t i = 0; isinf(most) && i < n; i++)
         has_nan = has_nan || isnan(x[i]);
+    if (isinf(most) && more)
+        more->masked = more->entropy = (double)NAN;
     if (isinf(most)) /* the differences from infinity would be NaN */
         return has_nan ? (double)NAN : (double)most;
     for (size_t i = 0; i < n; i += LANES) {
         const vf v = load_or(x + i, n - i, -INFINITY);
 
-        for (size_t half = 0; half < 2; half++)
-            sums.part[(i / LANES * 2 + half) % N_HALF_PART] +=
-                d_exp(d_of_floats(v, half) - (double)most);
+        for (size_t half = 0; half < 2; half++) {
+            const size_t part = (i / LANES * 2 + half) % N_HALF_PART;
+            const vd below = d_of_floats(v, half) - (double)most, term = d_exp(below);
+
+            sums.part[part] += term;
+            if (!more)
+                continue;
+            masked.part[part] += term * d_of_floats(load_or(more->mask + i, n - i, 0), half);
+            moment.part[part] += d_select(term == 0, term, term * below);
+        }
     }
-    return attn_log(double_sums_total(&sums)) + (double)most;
+    sum = double_sums_total(&sums);
+    if (more) {
+        more->masked = double_sums_total(&masked) / sum;
+        more->entropy = attn_log(sum) - double_sums_total(&moment) / sum;
+    }
+    return attn_log(sum) + (double)most;
 }
 
 static void store_doubles(double *to, vd x, size_t left)

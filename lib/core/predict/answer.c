@@ -480,7 +480,7 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     }
     assert(logits);
     if (answer->metric == ATTN_ANSWER_CE)
-        total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+        total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab, NULL);
     else
         total = attn_answer_total(answer, logits);
     if (answer->metric == ATTN_ANSWER_PROB)

@@ -61,7 +61,7 @@ double attn_answer_total(const struct attn_answer *answer, const float *logits)
     if (is_span(answer))
         return total_of(logits, answer->of.text->n, 0) + total_of(logits, answer->of.text->n, 1);
     if (config->label_kind == ATTN_LABELS_SINGLE)
-        return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, config->n_vocab);
+        return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, config->n_vocab, NULL);
     return answer->has_target ? attn_softplus((double)logits[answer->target]) : 0;
 }
 

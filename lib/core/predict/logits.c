@@ -83,5 +83,5 @@ double attn_logits_place(const float *logits, size_t n, int32_t id)
 
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
 {
-    return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n) - (double)logits[id];
+    return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n, NULL) - (double)logits[id];
 }

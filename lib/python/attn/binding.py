@@ -68,6 +68,8 @@ ATTN_NOTE_TIE = 50
 ATTN_NOTE_TENSOR_NAMES = 51
 ATTN_NOTE_TRANSPARENT = 52
 ATTN_NOTE_PLANE = 53
+ATTN_NOTE_HEADS = 61
+ATTN_NOTE_NO_SCORE = 62
 ATTN_NOTE_UNKNOWN = 54
 ATTN_NOTE_NO_SCORE = 55
 ATTN_MAP = 0
@@ -598,6 +600,7 @@ ATTN_ITEMS_CSV = 2
 ATTN_ITEMS_TSV = 3
 ATTN_ITEMS_LINES = 4
 ATTN_ITEMS_FASTA = 5
+ATTN_ITEMS_WORDS = 6
 ATTN_MAX_LINE = 16777216
 ATTN_EACH_BY_NAME = 0
 ATTN_EACH_CSV = 1
@@ -666,6 +669,11 @@ ATTN_PATCH_DIRECTION_RESTORE = 2
 ATTN_SCORE_BY_TEXT = 0
 ATTN_SCORE_BY_TOKEN = 1
 ATTN_SCORE_BY_WORD = 2
+ATTN_WORD_SURPRISAL = 1
+ATTN_WORD_SPACE = 2
+ATTN_WORD_ENTROPY = 4
+ATTN_WORD_LENS = 8
+ATTN_WORD_ATTENTION = 16
 ATTN_SINKS_BY_HEAD = 0
 ATTN_SINKS_BY_TOKEN = 1
 ATTN_SINKS_BY_LAYER = 2
@@ -2119,6 +2127,8 @@ attn_item._fields_ = [
     ("chat", c_char_p),
     ("tools", c_char_p),
     ("seal", c_uint64),
+    ("row_labels", POINTER(attn_item_label)),
+    ("n_row_label", c_size_t),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -2131,6 +2141,8 @@ attn_many_options._fields_ = [
     ("has_logits", c_bool),
     ("has_mixes", c_bool),
     ("is_serial", c_bool),
+    ("stride", c_size_t),
+    ("tokens", c_void_p),
 ]
 attn_item_result._fields_ = [
     ("item", POINTER(attn_item)),
@@ -2149,6 +2161,8 @@ attn_item_result._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("is_followed", c_bool),
     ("run", c_void_p),
+    ("text", c_void_p),
+    ("numbers", POINTER(c_double)),
     ("logits", POINTER(c_float)),
     ("position", c_size_t),
     ("rows", c_void_p),
@@ -2447,9 +2461,9 @@ attn_patch_sum._fields_ = [
 attn_score_args._fields_ = [
     ("size", c_size_t),
     ("stride", c_size_t),
-    ("merges_words", c_bool),
     ("study", POINTER(attn_study_args)),
     ("by", c_int),
+    ("measures", c_uint),
     ("answer", attn_answer_args),
     ("regions", c_char_p),
 ]

@@ -524,17 +524,18 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     return ask("patch", self, clean, locals())
 
 
-def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", merge_words: bool = False,
-          stride: int = 0, by: str = "text", regions=None, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", stride: int = 0,
+          by: str = "text", measures: str = "surprisal", heads=None, regions=None, sort: str | None = None,
+          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How surprising each token of a text is.
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
     reads each token with a mask in its place, and special tokens have no score. Beside a picture the answer is scored
     (`continuation`), or without one the text around it; of a conversation, the assistant's answer with which it ends.
-    Mean, perplexity and number of scored tokens go to standard error. With `items`, `merge_words` and `each` write the
-    words of each of many texts.
+    Mean, perplexity and number of scored tokens go to standard error. With `by` word a row is a word, the characters
+    between white space: its bits, and by `measures` what else the model did there. `items`, `measures` and `each` write
+    the words of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
@@ -554,11 +555,13 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
                 its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
-    merge_words print one row per word, with the sums of the bits and nats of its tokens; a word begins with white
-                space, of one or several tokens, and what follows without a space belongs to it
     stride      score a text longer than the model takes in windows that move by S positions
-    by          for `items` without a target: text (default), the log probability of the text, which is the sum over its
-                tokens; token, their mean; word, the mean over its words (text, token, word)
+    by          word: a row for each word of TEXT, the sums over its tokens. For `items` without a target: text
+                (default), the log probability of the text, which is the sum over its tokens; token, their mean; word,
+                the mean over its words, or with `measures` their rows (text, token, word)
+    measures    with `by` word: add the columns of these measures of each word: space, entropy, lens, attention;
+                surprisal, which is always there, asks for the rows of `items`
+    heads       the heads of the measure attention: 3.0,3.5 or 2.*; default: the last layer
     regions     for `items`: a row for each of these places of an item, its keys pos.NAME or words between marks
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
     sort        sort by this column, the largest first, as Table.sort does

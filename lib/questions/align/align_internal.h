@@ -4,8 +4,8 @@
 #define ATTN_ALIGN_ALIGN_INTERNAL_H
 
 #include "align/align.h"
-#include "align/text_words.h"
 #include "machine/frame.h"
+#include "machine/text_words.h"
 #include "measures/links.h"
 
 /* A text, its words, and the word of each token. */

@@ -402,15 +402,16 @@ static void find_measures(struct attn_lens_run *lens, size_t i)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n = lens->frame.config->n_vocab;
-    const double total = lens->args->measures ? kernels->log_sum_exp(lens->logits, n) : 0;
+    const double total = lens->args->measures ? kernels->log_sum_exp(lens->logits, n, NULL) : 0;
     double sum = 0;
 
     for (size_t v = 0; v < n && lens->args->measures & ATTN_LENS_ENTROPY; v++)
         sum += attn_exp((double)lens->logits[v] - total) * (total - (double)lens->logits[v]);
     lens->measured[0] = sum;
     if (lens->own)
-        lens->measured[1] = kernels->divergence(
-            lens->own + i * n, kernels->log_sum_exp(lens->own + i * n, n), lens->logits, total, n);
+        lens->measured[1] =
+            kernels->divergence(lens->own + i * n, kernels->log_sum_exp(lens->own + i * n, n, NULL),
+                                lens->logits, total, n);
 }
 
 /* Reads ROWS, one per query, the output of the last layer, and appends the values of each query, or

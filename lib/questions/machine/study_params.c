@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEMS_CSV,
-                            ATTN_ITEMS_TSV,     ATTN_ITEMS_LINES,      ATTN_ITEMS_FASTA};
+                            ATTN_ITEMS_TSV,     ATTN_ITEMS_LINES,      ATTN_ITEMS_FASTA,
+                            ATTN_ITEMS_WORDS};
 
 #define FILE_PARAM(...)                                                                            \
     ATTN_PARAM(TEXT, "items", "FILE", struct attn_items_args, items.path,                          \
@@ -18,7 +19,7 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
     ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_items_args, items.form,                   \
                "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or "      \
                "FASTA if it begins with > or ;. lines: a text a line",                             \
-               .words = "auto|jsonl|csv|tsv|lines|fasta", .values = forms),                        \
+               .words = "auto|jsonl|csv|tsv|lines|fasta|words", .values = forms),                  \
         ATTN_PARAM(FLAG, "marks", NULL, struct attn_items_args, items.has_marks,                   \
                    "in the texts \140[verb are]\140 is \140are\140 and its place pos.verb")
 

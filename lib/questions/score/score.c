@@ -1,11 +1,12 @@
-/* score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
- * separate run over its ids. For many texts only sums are stored. */
+/* score.c - see score.h: the tokens of one text, which attn_run_many reads as an only item, in
+ * windows if it is long. */
 #include "score/score_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "forward/logit_rows.h"
 #include "kernels/kernels.h"
@@ -25,6 +26,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 ATTN_DEFAULTS(attn_score_sum, .size = sizeof(struct attn_score_sum))
 
@@ -59,40 +61,63 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-struct scored {
-    bool is_scored; /* false for the first token */
-    double nats;
-    double rank; /* from 1; ties get the mean of their ranks */
-    int32_t top; /* the most probable token */
-    double top_probability;
+/* The numbers of a token beside its surprisal. */
+enum {
+    RANK_NUMBER, /* from 1; ties get the mean of their ranks */
+    TOP_NUMBER,  /* the most probable token */
+    TOP_PROB_NUMBER,
+    N_NUMBER
 };
 
 struct scoring {
-    struct attn_frame frame; /* its request is that of the current window */
+    struct attn_frame frame;
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
-    struct attn_sequence text;              /* owns, unless it is of the frame's run */
-    struct attn_chat_text chat;             /* owns; the text in the form of a conversation */
-    size_t answer; /* the first token of the answer with which a conversation ends; else 0 */
-    struct scored *scored; /* [text.n] */
-    size_t n_vocab, n_ctx;
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
 
+static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    static const char *const words[] = {"surprisal", "space", "entropy", "lens", "attention"};
+    const size_t n = sizeof words / sizeof *words;
+    struct attn_score_args *args = home;
+
+    (void)param;
+    for (size_t size; *text; text += size + (text[size] == ',')) {
+        size_t which = 0;
+
+        size = strcspn(text, ",");
+        while (which < n && (strlen(words[which]) != size || memcmp(words[which], text, size) != 0))
+            which++;
+        if (which == n)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "'%s' for %s is no measure of words, expected some of surprisal, "
+                               "space, entropy, lens, attention",
+                               attn_quote(text, size).text, label);
+        args->measures |= 1U << which;
+    }
+    return ATTN_OK;
+}
+
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_score_args, merges_words,
-               "print one row per word, with the sums of the bits and nats of its tokens; a "
-               "word begins with white space, of one or several tokens, and what follows without a "
-               "space belongs to it"),
     ATTN_PARAM(COUNT, "stride", "S", struct attn_score_args, stride,
                "score a text longer than the model takes in windows that move by S positions",
                .least = 1, .most = INT32_MAX),
     ATTN_PARAM(
         CHOICE, "by", NULL, struct attn_score_args, by,
-        "for `items` without a target: text (default), the log probability of the text, which "
-        "is the sum over its tokens; token, their mean; word, the mean over its words",
+        "word: a row for each word of TEXT, the sums over its tokens. For `items` without a "
+        "target: text (default), the log probability of the text, which is the sum over its "
+        "tokens; token, their mean; word, the mean over its words, or with `measures` their rows",
         .words = "text|token|word"),
+    ATTN_PARAM(OWN, "measures", "LIST", struct attn_score_args, measures,
+               "with `by` word: add the columns of these measures of each word: space, entropy, "
+               "lens, attention; surprisal, which is always there, asks for the rows of `items`",
+               .words = "surprisal|space|entropy|lens|attention", .read = read_measures),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads of the measure attention: 3.0,3.5 or 2.*; default: the last layer",
+               .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(LIST, "regions", "NAME,...", struct attn_score_args, regions,
                "for `items`: a row for each of these places of an item, its keys pos.NAME or words "
                "between marks (`marks`), with the sums over the tokens of the place. Punctuation "
@@ -110,19 +135,21 @@ static const struct attn_param_part parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "stride", .excludes = "items", .time = ATTN_PARAM_BOTH},
-    {.given = "merge_words",
+    {.given = "measures",
      .when = "items",
      .needs = "each",
      .message = "@ gives each item of `items` its own rows, which `each` FILE takes"},
-    {.given = "merge_words",
+    {.given = "measures",
      .when = "items",
-     .excludes = "by|regions|group_by|paired|bootstrap|cluster|fdr"},
+     .excludes = "regions|group_by|paired|bootstrap|cluster|fdr"},
+    {.given = "heads",
+     .needs = "measures",
+     .message = "@ names the heads of the measure attention: `measures attention`"},
     {.given = "limit",
      .when = "items",
      .needs = "by",
      .message = "@ needs `by`: a group has one row"},
-    {.given = "by|regions", .needs = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "regions", .needs = "items", .time = ATTN_PARAM_BOTH},
     {.given = "target|target_id|foil|foil_id|at|metric",
      .needs = "items",
      .message = "`target`, `foil`, `at` and `metric` need `items`",
@@ -143,7 +170,9 @@ const struct attn_question attn_question_score = {
         "picture the answer is scored (`continuation`), or without one the text around\n"
         "it; of a conversation, the assistant's answer with which it ends. Mean,\n"
         "perplexity and number of scored tokens go to standard error.\n"
-        "With `items`, `merge_words` and `each` write the words of each of many texts.\n\n"
+        "With `by` word a row is a word, the characters between white space: its bits,\n"
+        "and by `measures` what else the model did there. `items`, `measures` and `each`\n"
+        "write the words of many texts.\n\n"
         "For `items` the table has one row, or one for each group of `group_by`. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
         "the target. Items with good and bad, two texts: the log probability of each,\n"
@@ -160,366 +189,244 @@ const struct attn_question attn_question_score = {
     .choose = choose_procedure,
 };
 
-/* --- The tokens ------------------------------------------------------------------------------- */
-
-static bool is_asked(const struct scoring *scoring, size_t at)
+enum attn_status attn_score_check(const void *given, struct attn_error *err)
 {
-    return at >= scoring->answer && attn_picture_prompt_is_scored(&scoring->text, at);
-}
+    const struct attn_score_args *args = given;
 
-/* Returns the first token from AT on that may have a score; the number of tokens if there is none.
- */
-static size_t next_scored(const struct scoring *scoring, size_t at)
-{
-    while (at < scoring->text.n && !is_asked(scoring, at))
-        at++;
-    return at;
-}
-
-/* Prepares the only run of a text with a picture, and borrows its tokens. */
-static enum attn_status read_prompt(struct scoring *scoring, struct attn_error *err)
-{
-    struct attn_frame *frame = &scoring->frame;
-    struct attn_sequence *text = &scoring->text;
-
-    if (scoring->args->stride > 0)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`stride` moves windows over a text, and `image` gives a picture");
-    attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
-    *text = frame->run->text;
-    if (!text->ids)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "tokens are scored, and a picture has no tokens");
-    if (next_scored(scoring, 1) < text->n)
-        return ATTN_OK;
-    attn_refuse(err, ATTN_STAGE_OPTIONS,
-                "'%s' reads a prompt in both directions: only tokens of an answer have a score",
-                attn_quote_string(attn_model_name(frame->run->model)).text);
-    return attn_error_hint(err, "`continuation TEXT` gives an answer");
-}
-
-/* Replaces the text of the request by what the chat template makes of it, if that is wanted. */
-static enum attn_status put_into_chat(struct scoring *scoring, struct attn_error *err)
-{
-    struct attn_request *request = &scoring->frame.request;
-    const struct attn_input *input = &request->input;
-
-    if (!attn_chat_is_wanted(&request->chat))
-        return ATTN_OK;
-    ATTN_TRY(attn_chat_check(&request->chat, input, err));
-    ATTN_TRY(attn_chat_check_reading(&request->reading, err));
-    ATTN_TRY(attn_host_tokenizer(scoring->frame.host, &scoring->tokenizer, err));
-    ATTN_TRY(attn_chat_write(
-        &request->chat,
-        &(struct attn_chat_turn){scoring->tokenizer,
-                                 attn_model_name(attn_host_model(scoring->frame.host)), input->text,
-                                 input->n_text, 0},
-        &scoring->chat, err));
-    request->input.text = scoring->chat.text;
-    request->input.n_text = scoring->chat.size;
-    request->reading.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    request->chat = (struct attn_chat_request){.form = NULL};
+    if (args->measures && args->by != ATTN_SCORE_BY_WORD)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` are of words: `by word` gives each word a row");
+    if (args->by == ATTN_SCORE_BY_TOKEN && !args->study)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by token` is a mean over items: it needs `items`");
     return ATTN_OK;
 }
 
-static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
+/* --- The only text ---------------------------------------------------------------------------- */
+
+/* Hands out a copy of the item of a frame once (attn_next_fn). */
+static enum attn_status next_only(void *user, struct attn_item **item, struct attn_error *err)
 {
-    const struct attn_request *request = &scoring->frame.request;
-    struct attn_host *host = scoring->frame.host;
-    struct attn_sequence *text = &scoring->text;
+    struct attn_frame *frame = user;
 
-    if (attn_input_is_picture(&request->input))
-        return read_prompt(scoring, err);
-    ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
-                                    attn_host_model(host), err));
-    ATTN_TRY(put_into_chat(scoring, err));
-    const bool is_text = attn_input_is_text(&request->input);
-    const enum attn_status has_tokenizer =
-        attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
-
-    if (is_text) {
-        if (has_tokenizer == ATTN_IO)
-            attn_error_hint(err,
-                            "`ids 5,17,3`, or 'ids' of an item, gives token ids instead of a text");
-        ATTN_TRY(has_tokenizer);
-        text->cancel = host->options.cancel;
-        ATTN_TRY(attn_sequence_encode(&request->reading, &request->input, scoring->tokenizer, text,
-                                      err));
-        ATTN_TRY(
-            attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
-        attn_sequence_note(text, scoring->tokenizer, attn_request_notes(request));
-        scoring->answer = attn_chat_answer(&scoring->chat, text);
-    } else {
-        if (!request->input.ids)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "tokens are scored, and embeddings have no tokens");
-        text->ids = request->input.ids;
-        text->n = request->input.n_id;
-    }
-    if (text->n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-    if (text->n > scoring->n_ctx && scoring->args->stride == 0) {
-        attn_sequence_refuse_length(text, &request->input, attn_model_name(attn_host_model(host)),
-                                    scoring->n_ctx, err);
-        if (!scoring->frame.config->is_encoder)
-            attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
-                            scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
-        return ATTN_INVALID;
-    }
-    ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
-    if (!scoring->tokenizer)
+    *item = NULL;
+    if (!frame->item)
         return ATTN_OK;
-    return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
+    ATTN_TRY(ATTN_ALLOC(*item, 1, err));
+    **item = *frame->item;
+    frame->item = NULL;
+    return ATTN_OK;
+}
+
+/* Returns the failure of the only text (attn_done_fn). */
+static enum attn_status end_only(void *user, const struct attn_item_result *result,
+                                 struct attn_error *err)
+{
+    const struct attn_frame *frame = user;
+    const struct attn_score_args *args = frame->args;
+    const size_t n_ctx = frame->config->n_ctx;
+
+    if (result->failure == ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    attn_error_copy(err, &result->err);
+    if (result->failure == ATTN_RECORD_FAILURE_TOO_LONG && args->stride == 0 &&
+        !frame->config->is_encoder)
+        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
+                        n_ctx > 1 ? n_ctx / 2 : 1);
+    return attn_error_at(result->err.status, ATTN_STAGE_INPUT, err);
+}
+
+/* Encodes the input of ITEM, if it is the target of a model with an encoder, with its end, which
+ * other questions leave out. TEXT owns its tokens. */
+static enum attn_status encode_target(const struct attn_frame *frame, struct attn_item *item,
+                                      struct attn_sequence *text, struct attn_error *err)
+{
+    const struct attn_request_reading *reading = &frame->request.reading;
+    const struct attn_tokenizer *tokenizer;
+
+    if (!frame->config->stack.has_encoder || !attn_input_is_text(&item->input))
+        return ATTN_OK;
+    ATTN_TRY(attn_host_tokenizer(frame->host, &tokenizer, err));
+    ATTN_TRY(attn_sequence_encode(reading, &item->input, tokenizer, text, err));
+    ATTN_TRY(attn_sequence_begin_target(reading, attn_host_model(frame->host), true, text, err));
+    item->input = (struct attn_input){.ids = text->ids, .n_id = text->n};
+    return ATTN_OK;
+}
+
+enum attn_status attn_score_only(struct attn_frame *frame, const struct attn_token_reader *tokens,
+                                 attn_answer_fn find, struct attn_error *err)
+{
+    const struct attn_score_args *args = frame->args;
+    struct attn_item item = {.input = frame->request.input, .source = frame->request.source};
+    struct attn_sequence target = {.role = "text"};
+    const struct attn_item_calls calls = {.next = next_only,
+                                          .done = end_only,
+                                          .release = attn_item_free,
+                                          .find = find,
+                                          .user = frame};
+    const struct attn_many_options options = {.size = sizeof options,
+                                              .request = &frame->request,
+                                              .has_surprisal = true,
+                                              .stride = args->stride,
+                                              .tokens = tokens};
+    enum attn_status status = encode_target(frame, &item, &target, err);
+
+    frame->item = &item;
+    status = attn_error_at(status, ATTN_STAGE_INPUT, err);
+    if (status == ATTN_OK)
+        status = attn_run_many(frame->host, &options, &calls, err);
+    attn_sequence_release(&target);
+    return status;
 }
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, and the token whose score each row gives. */
-struct score_work {
-    const struct scoring *scoring;
-    const float *logits;     /* [rows, n_vocab] */
-    const size_t *positions; /* [rows] positions of the tokens; NULL: consecutive positions */
-    const int32_t *ids;      /* [rows] */
-    size_t first;            /* if `positions` is NULL: the position of row 0 */
+/* Rows of logits, and the text whose next tokens they predict. */
+struct rows {
+    const struct attn_token_text *text;
+    const struct attn_trace_event *event;
 };
 
-/* Scores one row (attn_task_fn). */
+/* Scores the token after row TASK (attn_task_fn). */
 static void score_row(void *context, size_t task, int worker)
 {
-    const struct score_work *work = context;
-    const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
-    const size_t at = work->positions ? work->positions[task] : work->first + task;
-    const float *logits = work->logits + task * n;
-    const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
-    struct scored scored = {.is_scored = true,
-                            .rank = attn_logits_place(logits, n, work->ids[task]),
-                            .top = attn_logits_first(logits, n)};
+    const struct rows *rows = context;
+    const struct attn_token_text *text = rows->text;
+    const size_t n = rows->event->n_col, at = rows->event->row0 + task + 1;
+    const float *logits = rows->event->data + task * rows->event->ld;
+    const int32_t top = attn_logits_first(logits, n);
+    double *numbers = text->numbers + at * N_NUMBER, total;
 
     (void)worker;
-    if (!is_asked(work->scoring, at))
+    if (at < text->from || at >= text->n || !attn_picture_prompt_is_scored(&text->run->text, at))
         return;
-    scored.nats = total - (double)logits[id];
-    scored.top_probability = attn_exp((double)logits[scored.top] - total);
-    work->scoring->scored[at] = scored;
+    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n, NULL);
+    text->surprisal[at] = total - (double)logits[text->run->text.ids[at]];
+    numbers[RANK_NUMBER] = attn_logits_place(logits, n, text->run->text.ids[at]);
+    numbers[TOP_NUMBER] = top;
+    numbers[TOP_PROB_NUMBER] = attn_exp((double)logits[top] - total);
 }
 
-/* Scores the tokens FROM .. END-1 of the text. The first token that SESSION was fed is token
- * BEGIN. */
-static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
-                                     size_t begin, size_t from, size_t end, struct attn_error *err)
-{
-    struct attn_logit_rows rows = {
-        .session = session, .first = from - begin - 1, .end = end - begin - 1};
-    struct attn_host *host = scoring->frame.host;
-
-    while (attn_logit_rows_next(&rows, err)) {
-        const size_t at = begin + rows.first + 1;
-        struct score_work work = {scoring, rows.logits, NULL, scoring->text.ids + at, at};
-
-        attn_pool_run(attn_host_pool(host, 10.0 * (double)rows.n * (double)scoring->n_vocab),
-                      rows.n, score_row, &work);
-        rows.status = attn_host_check_canceled(host, err);
-    }
-    return attn_logit_rows_end(&rows);
-}
-
-/* Runs the window of the tokens BEGIN .. END-1, and scores the tokens FROM .. END-1. */
-static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t from, size_t end,
+static enum attn_status begin_rows(void *user, const struct attn_token_text *text, void **state,
                                    struct attn_error *err)
 {
-    struct attn_frame *frame = &scoring->frame;
-    struct attn_session *session = NULL;
-    const struct attn_watch watch = {.is_silent = end - begin != scoring->text.n,
-                                     .session = &session};
-    struct attn_run *run = frame->run; /* of a text with a picture, which has one window */
-    enum attn_status status;
+    struct rows *rows;
 
-    if (!run) {
-        frame->request.input =
-            (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
-        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    }
-    status = attn_watch(run, &watch, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(score_window(scoring, session, begin, from, end, err),
-                               ATTN_STAGE_MODEL, err);
-    attn_session_free(session);
-    if (run != frame->run)
-        attn_run_free(run);
-    return status;
-}
-
-/* --- Encoders --------------------------------------------------------------------------------- */
-
-enum { MASKED_ROWS = 4096 }; /* maximum rows, over all copies of a text, that are fed together */
-
-/* Scores rows of masked copies of a text (attn_masked_fn). */
-static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
-                                  struct attn_error *err)
-{
-    struct scoring *scoring = user;
-    struct attn_host *host = scoring->frame.host;
-    struct score_work work = {scoring, rows->logits, rows->positions, rows->ids, 0};
-
-    (void)err;
-    attn_pool_run(attn_host_pool(host, 10.0 * (double)rows->n * (double)scoring->n_vocab), rows->n,
-                  score_row, &work);
-    attn_frame_report(&scoring->frame, rows->positions[rows->n - 1] + 1, scoring->text.n);
+    (void)user;
+    ATTN_TRY(ATTN_ALLOC(rows, 1, err));
+    rows->text = text;
+    *state = rows;
     return ATTN_OK;
 }
 
-/* Masks each token once, except special tokens. */
-static enum attn_status score_masked(struct scoring *scoring, struct attn_error *err)
+static enum attn_status add_rows(void *state, const struct attn_trace_event *event,
+                                 struct attn_error *err)
 {
-    struct attn_frame *frame = &scoring->frame;
-    const struct attn_sequence *text = &scoring->text;
-    struct attn_masked *masked = NULL;
-    struct attn_run *run;
-    enum attn_status status;
-    size_t n_row;
+    struct rows *rows = state;
 
-    if (scoring->args->stride > 0) {
-        return attn_refuse(
-            err, ATTN_STAGE_OPTIONS,
-            "`stride` moves windows that predict next tokens, and '%s' is an encoder",
-            attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
-    }
-    frame->request.input = (struct attn_input){.ids = text->ids,
-                                               .n_id = text->n,
-                                               .types = text->types,
-                                               .n_type = text->types ? text->n : 0,
-                                               .key_mask = text->key_mask,
-                                               .n_key_mask = text->key_mask ? text->n : 0};
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    status = attn_run_check_time(run, text->n, err);
-    if (status != ATTN_OK) {
-        attn_run_free(run);
-        return status;
-    }
-    /* rows of all copies */
-    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS;
-    const struct attn_masked_scope scope = attn_masked_scope_of(run);
-    status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,
-                                attn_host_pool(frame->host, (double)INFINITY), &masked, err);
-    if (status == ATTN_OK)
-        status = attn_masked_read(masked, &scope, take_rows, scoring, err);
-    if (status == ATTN_OK)
-        attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
-                                  run->edits.n_part, 0);
-    attn_masked_free(masked);
-    attn_run_free(run);
-    return status;
+    (void)err;
+    rows->event = event;
+    attn_pool_run(rows->text->pool, event->n_row, score_row, rows);
+    return ATTN_OK;
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
 
-static enum attn_status append_token(struct scoring *scoring, size_t i, struct attn_error *err)
+static enum attn_status append_token(struct scoring *scoring, const struct attn_item_result *result,
+                                     size_t i, struct attn_error *err)
 {
-    const struct scored *scored = &scoring->scored[i];
+    const struct attn_sequence *text = result->text;
+    const double *numbers = result->numbers + i * N_NUMBER;
+    const double nats = result->surprisal[i];
+    struct attn_score_sum *sum = scoring->frame.sum;
     struct attn_cell row[N_COLUMN] = {
         [POSITION] = attn_cell_integer((int64_t)i),
-        [ID] = attn_cell_integer(scoring->text.ids[i]),
-        [TOKEN] = attn_cell_position(&scoring->text.tokens, i),
+        [ID] = attn_cell_integer(text->ids[i]),
+        [TOKEN] = attn_cell_position(&text->tokens, i),
     };
     char made[16];
 
-    if (scored->is_scored) {
-        row[BITS] = attn_cell_real(scored->nats / M_LN2);
-        row[NATS] = attn_cell_real(scored->nats);
-        row[RANK] = attn_cell_real(scored->rank);
-        row[TOP] = attn_cell_token(scoring->tokenizer, scored->top);
-        row[TOP_PROB] = attn_cell_real(scored->top_probability);
-        snprintf(made, sizeof made, "[%d]", (int)scored->top);
-        if (row[TOP].type == ATTN_VALUE_MISSING)
-            row[TOP] = attn_cell_string(made);
-    }
-    return attn_frame_append(&scoring->frame, row, err);
-}
+    if (!isnan(nats)) {
+        const int32_t top = (int32_t)numbers[TOP_NUMBER];
 
-/* Appends a row for the word of tokens FIRST .. LAST-1. TEXT is scratch and must be empty. */
-static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
-                                    struct attn_buffer *text, struct attn_error *err)
-{
-    const struct attn_token_bytes *tokens = &scoring->text.tokens;
-    struct attn_cell row[N_COLUMN] = {[POSITION] = attn_cell_integer((int64_t)first)};
-    const char *piece = attn_words_piece(scoring->tokenizer);
-    double nats = 0;
-
-    for (size_t i = first; i < last; i++) {
-        const size_t n_piece =
-            i > first ? attn_word_piece_size(tokens->bytes[i], tokens->sizes[i], piece) : 0;
-
-        attn_buffer_append(text, tokens->bytes[i] + n_piece, tokens->sizes[i] - n_piece);
-        nats += scoring->scored[i].nats;
-    }
-    ATTN_TRY(attn_buffer_check(text, err));
-    row[TOKEN] = attn_cell_text(text->data, text->size);
-    if (scoring->scored[first].is_scored) {
         row[BITS] = attn_cell_real(nats / M_LN2);
         row[NATS] = attn_cell_real(nats);
+        row[RANK] = attn_cell_real(numbers[RANK_NUMBER]);
+        row[TOP] = attn_cell_token(scoring->tokenizer, top);
+        row[TOP_PROB] = attn_cell_real(numbers[TOP_PROB_NUMBER]);
+        snprintf(made, sizeof made, "[%d]", (int)top);
+        if (row[TOP].type == ATTN_VALUE_MISSING)
+            row[TOP] = attn_cell_string(made);
+        sum->n_token++;
+        sum->nats += nats;
     }
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-static enum attn_status append_words(struct scoring *scoring, struct attn_error *err)
+size_t attn_score_first(const struct attn_item_result *result)
 {
-    const size_t n = scoring->text.n;
-    bool *begins = attn_frame_alloc(&scoring->frame, n, sizeof *begins);
+    return result->text->seen.n_picture > 0 ? 0
+                                            : attn_chat_answer(&result->run->chat, result->text);
+}
 
-    ATTN_TRY(attn_frame_memory(&scoring->frame, err));
-    attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
-    for (size_t first = next_scored(scoring, 0), last; first < n;
-         first = next_scored(scoring, last)) {
-        struct attn_buffer text = {0};
-        enum attn_status status;
+/* Appends the rows of the text (attn_answer_fn). */
+static enum attn_status find_rows(void *user, struct attn_item_result *result,
+                                  struct attn_error *err)
+{
+    struct scoring *scoring = user;
+    const struct attn_sequence *text = result->text;
+    bool is_scored = text->seen.n_picture == 0;
 
-        last = first + 1;
-        while (last < n && !begins[last] && is_asked(scoring, last))
-            last++;
-        status = append_word(scoring, first, last, &text, err);
-        attn_buffer_release(&text);
-        ATTN_TRY(status);
+    for (size_t i = 1; i < text->n; i++)
+        is_scored = is_scored || attn_picture_prompt_is_scored(text, i);
+    if (!is_scored) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "'%s' reads a prompt in both directions: only tokens of an answer have a score",
+                    attn_quote_string(attn_model_name(result->run->model)).text);
+        return attn_error_hint(err, "`continuation TEXT` gives an answer");
     }
+    for (size_t i = attn_score_first(result); i < text->n; i++)
+        if (attn_picture_prompt_is_scored(text, i))
+            ATTN_TRY(append_token(scoring, result, i, err));
     return ATTN_OK;
 }
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
-static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)
+enum attn_status attn_score_prepare(struct attn_frame *frame,
+                                    const struct attn_tokenizer **tokenizer, struct attn_error *err)
 {
-    if (scoring->args->stride > 0 && scoring->args->stride >= scoring->n_ctx)
-        return attn_error_set(err, ATTN_INVALID,
-                              "windows of %zu positions cannot move by %zu, expected 1 to %zu",
-                              scoring->n_ctx, scoring->args->stride, scoring->n_ctx - 1);
-    if (scoring->args->merges_words && !scoring->tokenizer)
-        return attn_error_set(err, ATTN_INVALID,
-                              "words need the text of tokens, and these tokens have none");
-    if (scoring->text.n > scoring->n_ctx &&
-        attn_edits_name_positions(&scoring->frame.request.edits))
-        return attn_error_set(err, ATTN_INVALID,
-                              "the text is scored in windows of %zu tokens, and `knockouts`, "
-                              "`patches` and `steer` name positions of one window",
-                              scoring->n_ctx);
-    return ATTN_OK;
+    const struct attn_score_args *args = frame->args;
+    const struct attn_input *input = &frame->request.input;
+    const char *name;
+
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    name = attn_model_name(attn_host_model(frame->host));
+    attn_host_tokenizer(frame->host, tokenizer, NULL);
+    if (args->stride > 0 && frame->config->is_encoder)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`stride` moves windows that predict next tokens, and '%s' is an "
+                           "encoder",
+                           attn_quote_string(name).text);
+    if (args->stride > 0 && attn_input_is_picture(input))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`stride` moves windows over a text, and `image` gives a picture");
+    return input->embeddings && !input->ids
+               ? attn_error_at(attn_error_set(err, ATTN_INVALID,
+                                              "tokens are scored, and embeddings have no tokens"),
+                               ATTN_STAGE_INPUT, err)
+               : ATTN_OK;
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct scoring *scoring = state;
-    struct attn_frame *frame = &scoring->frame;
 
-    scoring->args = frame->args;
-    ATTN_TRY(attn_trial_check_host(frame->host, err));
-    ATTN_TRY(attn_model_check_tokens(attn_host_model(frame->host), err));
-    frame->config = attn_model_config(attn_host_model(frame->host));
-    scoring->n_ctx = frame->config->n_ctx;
-    scoring->n_vocab = frame->config->n_vocab;
-    attn_frame_choose_nothing(&frame->request);
-    ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
-    ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
-    scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
-    return attn_frame_memory(frame, err);
+    scoring->args = scoring->frame.args;
+    ATTN_TRY(attn_score_prepare(&scoring->frame, &scoring->tokenizer, err));
+    attn_frame_choose_nothing(&scoring->frame.request);
+    return ATTN_OK;
 }
 
 static const struct attn_table_view views[] = {
@@ -530,42 +437,21 @@ static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_score_args *args = given;
 
-    drawn->picture->view.asked = args->merges_words ? "of each word" : "of each token";
-    if (!args->merges_words && args->stride == 0)
+    drawn->picture->view.asked = "of each token";
+    if (args->stride == 0)
         drawn->picture->view.traits |= ATTN_VIEW_TOKENS;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct scoring *scoring = state;
-    struct attn_score_sum *sum = scoring->frame.sum;
-    const size_t n = scoring->text.n, n_ctx = scoring->n_ctx;
+    const struct attn_token_reader reader = {.sites = ATTN_SITES(ATTN_SITE_LOGITS),
+                                             .n_number = N_NUMBER,
+                                             .begin = begin_rows,
+                                             .add = add_rows,
+                                             .end = attn_free};
 
-    if (scoring->frame.config->is_encoder)
-        ATTN_TRY(score_masked(scoring, err));
-    for (size_t begin = 0, from = next_scored(scoring, 1), end = 0;
-         end < n && !scoring->frame.config->is_encoder; begin += scoring->args->stride) {
-        end = n - begin > n_ctx ? begin + n_ctx : n;
-        ATTN_TRY(run_window(scoring, begin, from, end, err));
-        attn_frame_report(&scoring->frame, end, n);
-        from = end;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sum->n_token += scoring->scored[i].is_scored;
-        sum->nats += scoring->scored[i].nats;
-        if (!scoring->args->merges_words && is_asked(scoring, i))
-            ATTN_TRY(append_token(scoring, i, err));
-    }
-    return scoring->args->merges_words ? append_words(scoring, err) : ATTN_OK;
-}
-
-static void release(void *state)
-{
-    struct scoring *scoring = state;
-
-    if (!scoring->frame.run) /* it owns the text */
-        attn_sequence_release(&scoring->text);
-    attn_chat_release(&scoring->chat);
+    return attn_score_only(&scoring->frame, &reader, find_rows, err);
 }
 
 static const struct attn_procedure of_text = {
@@ -576,17 +462,19 @@ static const struct attn_procedure of_text = {
     .items.study = offsetof(struct attn_score_args, study),
     .makes_runs = true,
     .question = &attn_question_score,
+    .check = attn_score_check,
     .prepare = prepare,
     .draw = draw,
     .ask = ask,
-    .release = release,
 };
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_score_args *args = given;
 
-    return args->study ? &attn_score_items : &of_text;
+    return args->by == ATTN_SCORE_BY_WORD && (!args->study || args->measures) ? &attn_score_words
+           : args->study                                                      ? &attn_score_items
+                                                                              : &of_text;
 }
 
 enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
@@ -595,10 +483,10 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_procedure_call call = {host, request, given, &args, table, sum};
-    struct attn_procedure own;
+    const struct attn_procedure *procedure;
 
     (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    own = *choose_procedure(&args);
-    own.items.is_listed = own.items.is_ragged = args.study && args.merges_words;
-    return attn_procedure_perform(&own, &call, err);
+    procedure = choose_procedure(&args);
+    return procedure->perform ? procedure->perform(&call, err)
+                              : attn_procedure_perform(procedure, &call, err);
 }

@@ -20,6 +20,10 @@
  * The first token lacks the last five, because no token precedes it. An encoder scores each token
  * with a mask at its position, given all others; special tokens have no score.
  *
+ * By word it has a row per word: word_index from 0, word, the sums nats and bits over its tokens,
+ * which are missing if a token has no score, their number tokens, and the columns of `measures`.
+ * Words are characters without white space, or those that the item lists.
+ *
  * Over items (machine/study.h) it has one row, or one per group. The first valid item determines
  * the columns for all items:
  *
@@ -64,18 +68,26 @@ enum attn_score_by {
     ATTN_SCORE_BY_WORD = 2   /* the mean over its words */
 };
 
+/* What the row of a word has beside its surprisal, which is always there. */
+enum attn_word_measure {
+    ATTN_WORD_SURPRISAL = 1,
+    ATTN_WORD_SPACE = 2,     /* space_before, space_after, bits_trailing */
+    ATTN_WORD_ENTROPY = 4,   /* entropy_bits */
+    ATTN_WORD_LENS = 8,      /* bits_l0 .. bits_lL */
+    ATTN_WORD_ATTENTION = 16 /* nae, dnae, md, emd of the heads of the request */
+};
+
 struct attn_score_args {
     size_t size; /* size of this struct */
-    /* a text longer than n_ctx is scored in windows of n_ctx positions, each this many positions
-     * after the previous one, 1..n_ctx; 0: a longer text is refused */
+    /* a text longer than n_ctx, or than max_input of the request, is scored in windows of as many
+     * positions, each this many after the previous one; 0: a longer text is refused */
     size_t stride;
-    /* a row per word: its first position, its text, and the sums of bits and nats over its tokens;
-     * other columns are missing. The first word of the text has no sums */
-    bool merges_words;
-    /* items to use instead of the request's input (without stride); or NULL. With merges_words they
-     * have rows of their own, which `each` of the study takes: word, text, nats, bits, tokens */
+    /* items to use instead of the request's input; or NULL. With `measures` they have rows of their
+     * own, which `each` of the study takes */
     const struct attn_study_args *study;
-    enum attn_score_by by; /* for items without a target */
+    enum attn_score_by by; /* for items without a target; WORD: for one text, a row per word */
+    /* bits of enum attn_word_measure, for rows per word; of items, 0: the mean over the words */
+    unsigned measures;
     /* defaults for items without a target, foil or `at`; the metric must not be kl or ce */
     struct attn_answer_args answer;
     /* for items: names of their places, "subject,verb", in the order of the rows; or NULL */

@@ -17,22 +17,15 @@
 #include "tokenizer/words.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The sum over the scored tokens of one text. */
-/* Returns the first token that counts: that of the answer with which a conversation ends, or 0. */
-static size_t first_asked(const struct attn_item_result *result)
-{
-    return result->run->text.seen.n_picture > 0
-               ? 0
-               : attn_chat_answer(&result->run->chat, &result->run->text);
-}
-
 static struct attn_score_sum sum_of(const struct attn_item_result *result)
 {
     struct attn_score_sum sum = {0};
 
-    for (size_t i = first_asked(result); i < result->n_token; i++)
+    for (size_t i = attn_score_first(result); i < result->n_token; i++)
         if (!isnan(result->surprisal[i])) {
             sum.n_token++;
             sum.nats += result->surprisal[i];
@@ -41,8 +34,6 @@ static struct attn_score_sum sum_of(const struct attn_item_result *result)
 }
 
 enum {
-    ITEM_WORD,   /* with merges_words */
-    ITEM_TEXT,   /* likewise */
     ITEM_REGION, /* with regions */
     ITEM_VALUE,  /* with a target */
     ITEM_GOOD,   /* for a pair */
@@ -58,11 +49,9 @@ enum {
     N_ITEM_COLUMN
 };
 
-enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16, SHOW_WORDS = 32 };
+enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
-    [ITEM_WORD] = ATTN_COLUMN("word", INTEGER, .shown = SHOW_WORDS), /* from 0 */
-    [ITEM_TEXT] = ATTN_COLUMN_OF(TOKEN, "text", TEXT, .shown = SHOW_WORDS),
     [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS),
     [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_TARGET),
     [ITEM_GOOD] =
@@ -83,7 +72,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
 };
 
 /* What is asked of every item. */
-enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS, ASK_WORDS };
+enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS };
 
 struct item_scoring {
     struct attn_frame frame;
@@ -138,13 +127,11 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
     if (scoring->question == ASK_TARGET && args->by != ATTN_SCORE_BY_TEXT)
         return attn_error_set(err, ATTN_INVALID,
                               "`by` is of whole texts, and the items have a target");
-    if (args->merges_words && scoring->question != ASK_TEXT)
+    if (args->stride > 0 && (scoring->question == ASK_TARGET || scoring->question == ASK_PAIR))
         return attn_error_set(err, ATTN_INVALID,
-                              "`merge_words` is of whole texts, and the items have a target or a "
-                              "pair of texts");
-    if (args->merges_words)
-        scoring->question = ASK_WORDS;
-    if ((args->by == ATTN_SCORE_BY_WORD || args->merges_words) && !scoring->tokenizer)
+                              "`stride` moves windows over whole texts, and the items have a "
+                              "target or a pair of texts");
+    if (args->by == ATTN_SCORE_BY_WORD && !scoring->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
     return ATTN_OK;
@@ -160,8 +147,7 @@ static enum attn_status check_question(const struct item_scoring *scoring,
         return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
                               is_pair ? "'good' and 'bad'" : "one text",
                               is_pair ? "one text" : "'good' and 'bad'");
-    if ((scoring->question == ASK_TEXT || scoring->question == ASK_WORDS || is_pair) &&
-        (has_target(item) || has_foil(item)))
+    if ((scoring->question == ASK_TEXT || is_pair) && (has_target(item) || has_foil(item)))
         return attn_error_set(err, ATTN_INVALID, "it has a %s, and the first item has none",
                               has_target(item) ? "target" : "foil");
     return ATTN_OK;
@@ -198,7 +184,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                                    struct attn_error *err)
 {
     const struct attn_score_sum sum = sum_of(result);
-    const size_t first = first_asked(result);
+    const size_t first = attn_score_first(result);
 
     if (sum.n_token == 0)
         return attn_error_set(err, ATTN_INVALID, "%s",
@@ -208,7 +194,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                                   ? "it has special tokens alone, and these have no score"
                                   : "it has 1 token, and the first has no score");
     if (scoring->args->by == ATTN_SCORE_BY_WORD)
-        return mean_over_words(scoring, result->labels->ids + first, result->surprisal + first,
+        return mean_over_words(scoring, result->text->ids + first, result->surprisal + first,
                                result->n_token - first, nats, err);
     *nats = scoring->args->by == ATTN_SCORE_BY_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
     return ATTN_OK;
@@ -245,7 +231,7 @@ static void count_first(struct item_scoring *scoring, const struct attn_item_res
     const struct attn_input *good = &result->item->input, *bad = &result->item->other;
     const size_t n = good->text && bad->text ? first_word(good) : 0;
 
-    if (n == 0 || !isnan(result->surprisal[0]) || result->run->text.encoding.n_front > 0)
+    if (n == 0 || !isnan(result->surprisal[0]) || result->text->encoding.n_front > 0)
         return;
     scoring->n_pair++;
     scoring->n_first += n != first_word(bad) || memcmp(good->text, bad->text, n) != 0;
@@ -282,8 +268,7 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
     double nats = 0;
 
     if (spec)
-        ATTN_TRY(
-            attn_error_in(attn_positions_find(&result->run->text, spec, flags, err), name, err));
+        ATTN_TRY(attn_error_in(attn_positions_find(result->text, spec, flags, err), name, err));
     for (size_t i = 0; i < result->n_token; i++) {
         nats += flags[i] ? result->surprisal[i] : 0;
         n_token += flags[i];
@@ -338,45 +323,6 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     if (status == ATTN_OK && !has_any)
         return attn_error_set(err, ATTN_INVALID, "it has none of the regions '%s'",
                               attn_quote_string(scoring->args->regions).text);
-    return status;
-}
-
-/* Appends a row for each word of the text, with the sums over its tokens. A word whose first token
- * has no score, such as the first, has no sums. */
-static enum attn_status append_words(const struct item_scoring *scoring,
-                                     const struct attn_item_result *result,
-                                     const struct attn_rows *rows, struct attn_error *err)
-{
-    const struct attn_labels *labels = result->labels;
-    enum attn_status status = ATTN_OK;
-    struct attn_buffer word = {0};
-    int64_t n_word = 0;
-    bool *begins;
-
-    ATTN_TRY(ATTN_ALLOC(begins, result->n_token, err));
-    attn_words_mark(scoring->tokenizer, labels->ids, result->n_token, begins);
-    for (size_t i = first_asked(result); status == ATTN_OK && i < result->n_token; n_word++) {
-        struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_WORD] = attn_cell_integer(n_word)};
-        const size_t first = i;
-        double nats = 0;
-
-        attn_buffer_reset(&word);
-        do {
-            attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
-            nats += result->surprisal[i];
-        } while (++i < result->n_token && !begins[i]);
-        row[ITEM_TEXT] = attn_cell_text(word.data ? word.data : "", word.size);
-        row[ITEM_TOKENS] = attn_cell_integer((int64_t)(i - first));
-        if (!isnan(nats)) {
-            row[ITEM_NATS] = attn_cell_real(nats);
-            row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
-        }
-        status = attn_buffer_check(&word, err);
-        if (status == ATTN_OK)
-            status = attn_rows_append(rows, row, err);
-    }
-    attn_buffer_release(&word);
-    attn_free(begins);
     return status;
 }
 
@@ -517,10 +463,6 @@ static enum attn_status find_score(void *user, struct attn_item_result *result,
         ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
         return append_regions(scoring, item, result, &rows, err);
     }
-    if (scoring->question == ASK_WORDS) {
-        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
-        return append_words(scoring, result, &rows, err);
-    }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
              : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
@@ -533,6 +475,7 @@ static enum attn_status check_items(const void *given, struct attn_error *err)
 {
     const struct attn_score_args *args = given;
 
+    ATTN_TRY(attn_score_check(given, err));
     if (args->answer.metric != ATTN_ANSWER_KL && args->answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
     return attn_error_set(
@@ -573,7 +516,6 @@ static uint64_t shows_of_items(const void *state)
 {
     static const uint64_t flags[] = {[ASK_TEXT] = SHOW_TEXT,
                                      [ASK_REGIONS] = SHOW_TEXT | SHOW_REGIONS,
-                                     [ASK_WORDS] = SHOW_TEXT | SHOW_WORDS,
                                      [ASK_TARGET] = SHOW_TARGET,
                                      [ASK_PAIR] = SHOW_PAIR};
 
@@ -588,15 +530,18 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
         .request = &frame->request,
         .has_logits = scoring->question == ASK_TARGET,
         .has_surprisal = scoring->question != ASK_TARGET,
+        .stride = scoring->args->stride,
     };
     const struct attn_item_calls calls = {.next = next_item, .find = find_score, .user = scoring};
+    char which[80];
 
     ATTN_TRY(attn_stream_run(frame->stream, frame->host, &options, &calls, err));
-    if (scoring->n_first > 0)
-        attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_NO_SCORE,
-                  "%zu of %zu pairs differ in the first word, which has no score without a start "
-                  "token: `special_tokens bos`",
-                  scoring->n_first, scoring->n_pair);
+    if (scoring->n_first == 0)
+        return ATTN_OK;
+    snprintf(which, sizeof which, "%zu of %zu pairs differ in the first word, which",
+             scoring->n_first, scoring->n_pair);
+    attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_NO_SCORE, ATTN_NO_FIRST_SCORE,
+              which);
     return ATTN_OK;
 }
 

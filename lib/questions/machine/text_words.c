@@ -1,5 +1,5 @@
 /* text_words.c - see text_words.h. */
-#include "align/text_words.h"
+#include "machine/text_words.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

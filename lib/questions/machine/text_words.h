@@ -7,8 +7,8 @@
  * white space alone belongs to the next word, or to the last word at the end of the text. (The
  * options that merge words use other rules: input/sequence.h.)
  */
-#ifndef ATTN_ALIGN_TEXT_WORDS_H
-#define ATTN_ALIGN_TEXT_WORDS_H
+#ifndef ATTN_MACHINE_TEXT_WORDS_H
+#define ATTN_MACHINE_TEXT_WORDS_H
 
 #include "input/input.h"
 #include "tokenizer/encoding.h"

@@ -1,0 +1,453 @@
+/* word_rows.c - a row for each word of a text, or of each of many texts: the sums over its tokens.
+ * The tokens come from attn_run_many, which reads a long text in windows. */
+#include "score/score_internal.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/given.h"
+#include "machine/questions.h"
+#include "machine/questions_internal.h"
+#include "machine/text_words.h"
+#include "score/token_measures.h"
+#include "sites/trial.h"
+#include "stream/items_internal.h"
+#include "talk/chat.h"
+#include "tensors/token_text.h"
+#include "tokenizer/tokenizer_internal.h"
+#include "tokenizer/words.h"
+#include "towers/prompt/picture_prompt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    POSITION,
+    WORD,
+    NATS,
+    BITS,
+    TOKENS,
+    SPACE_BEFORE,
+    SPACE_AFTER,
+    BITS_TRAILING,
+    ENTROPY,
+    NAE, /* the columns of the lens stand before it */
+    DNAE,
+    MD,
+    EMD,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+enum { SHOW_WORD = 2, SHOW_SPACE = 4, SHOW_ENTROPY = 8, SHOW_LENS = 16, SHOW_ATTENTION = 32 };
+
+#define SURPRISAL_COLUMN(name, ...)                                                                \
+    ATTN_COLUMN_QUANTITY(name, 4, name, POSITIVE, "surprisal", .traits = ATTN_TRAIT_SURPRISAL,     \
+                         __VA_ARGS__)
+
+static const struct attn_column columns[N_COLUMN] = {
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "word_index", INTEGER), /* from 0 */
+    [WORD] = ATTN_COLUMN_OF(TOKEN, "word", TEXT, .shown = SHOW_WORD | ATTN_SHOWN_ALONE),
+    [NATS] = SURPRISAL_COLUMN("nats", .shown = 0),
+    [BITS] = SURPRISAL_COLUMN("bits", .shown = 0),
+    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+    [SPACE_BEFORE] = ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
+    [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
+    [BITS_TRAILING] = ATTN_COLUMN_REAL("bits_trailing", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
+    [ENTROPY] = ATTN_COLUMN_REAL("entropy_bits", 4, "bits", POSITIVE, .shown = SHOW_ENTROPY),
+    [NAE] = ATTN_COLUMN_REAL("nae", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
+    [DNAE] = ATTN_COLUMN_REAL("dnae", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
+    [MD] = ATTN_COLUMN_REAL("md", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
+    [EMD] = ATTN_COLUMN_REAL("emd", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+struct word_scoring {
+    struct attn_frame frame;
+    const struct attn_score_args *args;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    const struct attn_item *first;          /* the first item; or NULL */
+    bool has_noted;                         /* the note about the first word was sent */
+    size_t n_lens;                          /* number of columns of the lens */
+    struct attn_token_measures measures;    /* owns */
+    struct attn_buffer text;      /* owns; the current one; what belongs to no word is blank */
+    struct attn_text_words words; /* owns; its words */
+};
+
+/* --- The words of a text ---------------------------------------------------------------------- */
+
+/* Whether token I of TEXT belongs to no word: the tokenizer or a template added it, or it is not
+ * asked for. ANSWER is the first token of the answer with which a conversation ends, or 0. */
+static bool is_left_out(const struct word_scoring *scoring, const struct attn_sequence *text,
+                        size_t answer, size_t i)
+{
+    const bool is_chat = answer > 0 || !text->encoding.n;
+
+    return i < answer || !attn_picture_prompt_is_scored(text, i) ||
+           (text->encoding.n && text->encoding.texts[i] == ATTN_TEXT_NONE) ||
+           (is_chat && scoring->tokenizer &&
+            attn_tokenizer_is_special(scoring->tokenizer, text->ids[i]));
+}
+
+/* Makes the text of tokens whose own text is not known, or is two texts. PLACES [2, n] receives
+ * where each token begins, and where each ends. */
+static void join_tokens(struct word_scoring *scoring, const struct attn_sequence *text,
+                        size_t *places)
+{
+    const char *piece = attn_words_piece(scoring->tokenizer);
+    const bool is_spaced = piece || attn_tokenizer_kind(scoring->tokenizer) == ATTN_TOKENIZER_WORD;
+
+    for (size_t i = 0; i < text->n; i++) {
+        const size_t n = text->tokens.sizes[i];
+        const size_t n_piece = piece ? attn_word_piece_size(text->tokens.bytes[i], n, piece) : 0;
+
+        if (is_spaced && n_piece == 0 && i > 0)
+            attn_buffer_append_char(&scoring->text, ' ');
+        places[i] = scoring->text.size;
+        attn_buffer_append(&scoring->text, text->tokens.bytes[i] + n_piece, n - n_piece);
+        places[text->n + i] = scoring->text.size;
+    }
+}
+
+/* Finds the words of the text of RESULT, whose tokens lie at the offsets of ENCODING. */
+static enum attn_status find_words(struct word_scoring *scoring,
+                                   const struct attn_item_result *result,
+                                   const struct attn_encoding *encoding, struct attn_error *err)
+{
+    const struct attn_sequence *text = result->text;
+    const size_t answer = attn_score_first(result);
+    struct attn_buffer *made = &scoring->text;
+
+    ATTN_TRY(attn_buffer_check(made, err));
+    for (size_t i = 0; i < text->n; i++)
+        if (is_left_out(scoring, text, answer, i) && encoding->end[i] <= made->size)
+            memset(made->data + encoding->begin[i], ' ', encoding->end[i] - encoding->begin[i]);
+    attn_text_words_release(&scoring->words);
+    ATTN_TRY(
+        attn_text_words_split(made->data, made->size, &result->item->words, &scoring->words, err));
+    ATTN_TRY(attn_text_words_assign(encoding, made->data, made->size, 0, &scoring->words, err));
+    for (size_t i = 0; i < text->n; i++)
+        if (is_left_out(scoring, text, answer, i))
+            scoring->words.of[i] = SIZE_MAX;
+    return ATTN_OK;
+}
+
+/* Reads the text of RESULT, and finds its words. */
+static enum attn_status read_words(struct word_scoring *scoring,
+                                   const struct attn_item_result *result, struct attn_error *err)
+{
+    const struct attn_sequence *text = result->text;
+    struct attn_encoding joined = {.n = text->n};
+    size_t *places;
+    enum attn_status status;
+
+    attn_buffer_reset(&scoring->text);
+    if (text->encoding.n == text->n && !text->input->pair) {
+        attn_buffer_append(&scoring->text, text->input->text, text->input->n_text);
+        return find_words(scoring, result, &text->encoding, err);
+    }
+    places = attn_alloc(attn_size_mul(2, text->n), sizeof *places, err);
+    if (!places)
+        return ATTN_NO_MEMORY;
+    joined.begin = places;
+    joined.end = places + text->n;
+    join_tokens(scoring, text, places);
+    status = find_words(scoring, result, &joined, err);
+    attn_free(places);
+    return status;
+}
+
+/* --- The rows --------------------------------------------------------------------------------- */
+
+/* Returns the sum of the number WHICH over the tokens BEGIN .. END-1. */
+static double sum_of(const struct attn_item_result *result, size_t n_number, size_t begin,
+                     size_t end, size_t which)
+{
+    double sum = 0;
+
+    for (size_t i = begin; i < end; i++)
+        sum += result->numbers[i * n_number + which];
+    return sum;
+}
+
+/* Fills ROW with the measures of the tokens BEGIN .. END-1 of a word with BITS. */
+static void fill_measures(const struct word_scoring *scoring, const struct attn_item_result *result,
+                          size_t begin, size_t end, double bits, struct attn_cell *row)
+{
+    const size_t n_number = scoring->measures.reader.n_number, n_lens = scoring->n_lens;
+    const double *first = result->numbers + begin * n_number;
+    const double *last = result->numbers + (end - 1) * n_number;
+    const size_t text_end = result->n_token - result->text->encoding.n_back;
+    const double after = end < text_end ? last[n_number + ATTN_TOKEN_SPACE] : last[ATTN_TOKEN_END];
+
+    row[SPACE_BEFORE] = attn_cell_real_or_missing(first[ATTN_TOKEN_SPACE]);
+    row[SPACE_AFTER] = attn_cell_real_or_missing(after);
+    row[BITS_TRAILING] = attn_cell_real_or_missing(bits - first[ATTN_TOKEN_SPACE] + after);
+    row[ENTROPY] = attn_cell_real_or_missing(first[ATTN_TOKEN_ENTROPY]);
+    for (size_t i = 0; i + 1 < n_lens; i++)
+        row[NAE + i] =
+            attn_cell_real_or_missing(sum_of(result, n_number, begin, end, ATTN_TOKEN_LENS + i));
+    for (size_t i = 0; i <= ATTN_TOKEN_EMD - ATTN_TOKEN_NAE; i++)
+        row[NAE + n_lens + i] =
+            attn_cell_real_or_missing(sum_of(result, n_number, begin, end, ATTN_TOKEN_NAE + i));
+    if (n_lens > 0)
+        row[NAE + n_lens - 1] = attn_cell_real_or_missing(bits);
+}
+
+/* Appends the row of word NUMBER, the tokens BEGIN .. END-1, to ROWS. */
+static enum attn_status append_word(struct word_scoring *scoring,
+                                    const struct attn_item_result *result, size_t begin, size_t end,
+                                    const struct attn_rows *rows, struct attn_error *err)
+{
+    const size_t number = scoring->words.of[begin];
+    const struct attn_text_word *word = &scoring->words.items[number];
+    struct attn_cell row[ATTN_MOST_COLUMNS] = {attn_cell_missing()};
+    double nats = 0;
+
+    for (size_t i = begin; i < end; i++)
+        nats += result->surprisal[i];
+    row[POSITION] = attn_cell_integer((int64_t)number);
+    row[WORD] = attn_cell_text(scoring->text.data + word->begin, word->end - word->begin);
+    row[NATS] = attn_cell_real_or_missing(nats);
+    row[BITS] = attn_cell_real_or_missing(nats / M_LN2);
+    row[TOKENS] = attn_cell_integer((int64_t)(end - begin));
+    if (result->numbers)
+        fill_measures(scoring, result, begin, end, nats / M_LN2, row);
+    return attn_rows_append(rows, row, err);
+}
+
+static enum attn_status append_words(struct word_scoring *scoring,
+                                     const struct attn_item_result *result,
+                                     const struct attn_rows *rows, struct attn_error *err)
+{
+    struct attn_score_sum *sum = scoring->frame.sum;
+    const size_t *of = scoring->words.of;
+
+    for (size_t begin = 0, end; begin < result->n_token; begin = end) {
+        end = begin + 1;
+        while (end < result->n_token && of[end] == of[begin])
+            end++;
+        if (of[begin] != SIZE_MAX)
+            ATTN_TRY(append_word(scoring, result, begin, end, rows, err));
+    }
+    for (size_t i = 0; i < result->n_token; i++)
+        if (!isnan(result->surprisal[i]) && of[i] != SIZE_MAX) {
+            sum->n_token++;
+            sum->nats += result->surprisal[i];
+        }
+    return ATTN_OK;
+}
+
+/* Notes once that the first word of a text of a decoder has no score. */
+static void note_first(struct word_scoring *scoring, const struct attn_item_result *result)
+{
+    const struct attn_request *request = &scoring->frame.request;
+
+    if (scoring->has_noted || scoring->frame.config->is_encoder ||
+        request->reading.special_tokens != ATTN_SPECIAL_TOKENS_ON ||
+        result->text->encoding.n == 0 || result->text->encoding.n_front > 0)
+        return;
+    scoring->has_noted = true;
+    attn_note(request->on_note, request->user, ATTN_NOTE_NO_SCORE, ATTN_NO_FIRST_SCORE,
+              "the first word of a text");
+}
+
+/* Appends the rows of a text (attn_answer_fn). */
+static enum attn_status find_rows(void *user, struct attn_item_result *result,
+                                  struct attn_error *err)
+{
+    struct word_scoring *scoring = user;
+    struct attn_rows rows = scoring->frame.rows;
+
+    if (result->item->answer.target || result->item->answer.target_id)
+        return attn_error_set(err, ATTN_INVALID, "it has a target, and words have none");
+    if (scoring->frame.stream)
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_words.name, &result->rows, err));
+    ATTN_TRY(read_words(scoring, result, err));
+    note_first(scoring, result);
+    return append_words(scoring, result, &rows, err);
+}
+
+/* --- The procedure ---------------------------------------------------------------------------- */
+
+/* Refuses what `measures` and words are not about. */
+static enum attn_status check_first(const struct word_scoring *scoring, struct attn_error *err)
+{
+    const struct attn_item *first = scoring->first;
+    const struct attn_request *request = &scoring->frame.request;
+    const char *what = !first                                            ? NULL
+                       : first->pair != ATTN_ITEM_SINGLE                 ? "a pair of texts"
+                       : first->answer.target || first->answer.target_id ? "a target"
+                                                                         : NULL;
+
+    if (what)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by word` with `measures` is of whole texts, and the items have %s",
+                              what);
+    if (!scoring->tokenizer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "words need the text of tokens, and these tokens have none");
+    if (scoring->frame.request.selection.heads && !(scoring->args->measures & ATTN_WORD_ATTENTION))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`heads` are of the measure attention, and `measures` lacks it");
+    if ((scoring->args->measures & ~(unsigned)ATTN_WORD_SURPRISAL) == 0)
+        return ATTN_OK;
+    if (scoring->frame.config->is_encoder)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`measures` but surprisal are measures of causal models, and '%s' is "
+            "an encoder",
+            attn_quote_string(attn_model_name(attn_host_model(scoring->frame.host))).text);
+    if (attn_chat_is_wanted(&request->chat) || (first && first->messages))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` but surprisal are of a text, and this is a conversation");
+    if (attn_input_is_picture(&request->input) || (first && first->images[0]))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` but surprisal are of a text, and this is a picture");
+    return ATTN_OK;
+}
+
+/* Chooses the heads of `attention`: those of the request, else those of the last layer. */
+static void choose_heads(struct word_scoring *scoring, const char *heads)
+{
+    struct attn_frame *frame = &scoring->frame;
+    char *last;
+
+    frame->request.selection.heads = heads;
+    if (heads || !(scoring->args->measures & ATTN_WORD_ATTENTION))
+        return;
+    last = attn_frame_alloc(frame, 24, 1);
+    if (last)
+        snprintf(last, 24, "%zu.*", frame->config->n_layer - 1);
+    frame->request.selection.heads = last;
+    attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_HEADS,
+              "attention is that of the heads of the last layer; `heads` names others");
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct word_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const char *heads = frame->request.selection.heads;
+
+    scoring->args = frame->args;
+    ATTN_TRY(attn_score_prepare(frame, &scoring->tokenizer, err));
+    if (frame->stream)
+        ATTN_TRY(attn_stream_first(frame->stream, &scoring->first, err));
+    if (scoring->args->measures & ATTN_WORD_LENS)
+        scoring->n_lens = frame->config->n_layer + 1;
+    ATTN_TRY(attn_error_at(check_first(scoring, err), ATTN_STAGE_OPTIONS, err));
+    attn_frame_choose_nothing(&frame->request);
+    choose_heads(scoring, heads);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    return attn_token_measures_init(&scoring->measures, frame->host, scoring->tokenizer,
+                                    scoring->args->measures, err);
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct word_scoring *scoring = state;
+    const unsigned which = scoring->args->measures;
+    const struct attn_study_args *study = scoring->args->study;
+    size_t n_label;
+    const char *const *labels = attn_items_labels(study ? study->items : NULL, &n_label);
+    bool has_word = false;
+
+    for (size_t i = 0; i < n_label; i++)
+        has_word = has_word || strcmp(labels[i], columns[WORD].name) == 0;
+    return (has_word ? 0 : SHOW_WORD) | (which & ATTN_WORD_SPACE ? SHOW_SPACE : 0) |
+           (which & ATTN_WORD_ENTROPY ? SHOW_ENTROPY : 0) |
+           (which & ATTN_WORD_LENS ? SHOW_LENS : 0) |
+           (which & ATTN_WORD_ATTENTION ? SHOW_ATTENTION : 0);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct word_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const bool has_more = scoring->args->measures & ~(unsigned)ATTN_WORD_SURPRISAL;
+    const struct attn_many_options options = {.size = sizeof options,
+                                              .request = &frame->request,
+                                              .has_surprisal = true,
+                                              .stride = scoring->args->stride,
+                                              .tokens =
+                                                  has_more ? &scoring->measures.reader : NULL};
+    const struct attn_item_calls calls = {.find = find_rows, .user = scoring};
+
+    return frame->stream ? attn_stream_run(frame->stream, frame->host, &options, &calls, err)
+                         : attn_score_only(frame, options.tokens, find_rows, err);
+}
+
+static void release(void *state)
+{
+    struct word_scoring *scoring = state;
+
+    attn_text_words_release(&scoring->words);
+    attn_buffer_release(&scoring->text);
+    attn_token_measures_release(&scoring->measures);
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    (void)given;
+    drawn->picture->view.asked = "of each word";
+}
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN},
+};
+
+/* Performs CALL with columns for the layers of the model, if the lens is asked for, and over items
+ * without a table. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
+{
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_column own[ATTN_MOST_COLUMNS];
+    char names[ATTN_MOST_COLUMNS][16];
+    struct attn_procedure procedure = attn_score_words;
+    const struct attn_model *model = call->host ? attn_host_model(call->host) : NULL;
+    size_t n = 0;
+
+    (void)attn_options_read(call->given, &args, NULL); /* a failure is reported by the procedure */
+    procedure.items.is_listed = procedure.items.is_ragged = args.study;
+    if (model && args.measures & ATTN_WORD_LENS)
+        n = attn_model_config(model)->n_layer + 1;
+    if (n + N_COLUMN > ATTN_MOST_COLUMNS)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the measure lens has a column for each of %zu layers, expected at most "
+                           "%d",
+                           n - 1, ATTN_MOST_COLUMNS - N_COLUMN - 1);
+    memcpy(own, columns, NAE * sizeof *own);
+    memcpy(own + NAE + n, columns + NAE, (N_COLUMN - NAE) * sizeof *own);
+    for (size_t l = 0; l < n; l++) {
+        snprintf(names[l], sizeof names[l], "bits_l%zu", l);
+        own[NAE + l] = columns[ENTROPY];
+        own[NAE + l].name = names[l];
+        own[NAE + l].shown = SHOW_LENS;
+    }
+    procedure.columns = own;
+    procedure.n_column = N_COLUMN + n;
+    return attn_procedure_perform(&procedure, call, err);
+}
+
+const struct attn_procedure attn_score_words = {
+    .name = "score",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct word_scoring),
+    .sum_size = sizeof(struct attn_score_sum),
+    .items.study = offsetof(struct attn_score_args, study),
+    .question = &attn_question_score,
+    .makes_runs = true,
+    .check = attn_score_check,
+    .prepare = prepare,
+    .shows = shows,
+    .draw = draw,
+    .ask = ask,
+    .perform = perform,
+    .release = release,
+};
