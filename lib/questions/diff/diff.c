@@ -430,8 +430,8 @@ static void add_prediction(struct diff *diff, const float *const logits[2], int3
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n = diff->frame.config->n_vocab;
-    const double totals[] = {kernels->log_sum_exp(logits[0], n),
-                             kernels->log_sum_exp(logits[1], n)};
+    const double totals[] = {kernels->log_sum_exp(logits[0], n, NULL),
+                             kernels->log_sum_exp(logits[1], n, NULL)};
 
     diff->sums_of_tokens[N_TOKEN]++;
     diff->sums_of_tokens[KL] += kernels->divergence(logits[0], totals[0], logits[1], totals[1], n);
