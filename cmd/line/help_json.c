@@ -533,6 +533,26 @@ static void push_models(struct attn_json_writer *json)
     attn_json_end(json);
 }
 
+/* Writes the names of sites, their shapes, and their names in archives for layer 0. */
+static void push_sites(struct attn_json_writer *json)
+{
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    attn_json_begin(attn_json_key(json, "sites"), '[');
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
+
+        attn_site_archive_name(site, 0, name);
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), attn_site_name(site));
+        attn_json_text(attn_json_key(json, "shape"), attn_site_shape_text(site));
+        attn_json_text(attn_json_key(json, "archive"), name);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
 static void push_code(struct attn_json_writer *json, int code, const char *meaning, bool may_retry)
 {
     attn_json_line(json);
@@ -578,6 +598,7 @@ enum attn_status help_json_print(struct attn_sink *out, const struct command *co
         push_topics(&json, topic);
     if (!command && !topic) {
         push_models(&json);
+        push_sites(&json);
         push_exit_codes(&json);
         push_environment(&json);
     }
