@@ -268,6 +268,8 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
     struct attn_item_label label = {.name = setting->key->name};
     size_t size;
 
+    if (strncmp(label.name, "attn.", 5) == 0)
+        return fail(setting, token, "another key: 'attn.' begins columns of later versions");
     if (setting->key->kind == ATTN_KEY_LABEL &&
         (token->type == ATTN_JSON_ARRAY_BEGIN || token->type == ATTN_JSON_OBJECT_BEGIN))
         return ATTN_OK;
