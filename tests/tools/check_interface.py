@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""check_interface.py - compares what scripts rely on with tests/interface, so that no change of it happens unseen: commands,
-options with their types and values, columns of tables, keys of JSON, exit codes, variables and sites.
+"""check_interface.py - compares what scripts rely on with tests/interface, one fact a line, so that no change of it happens unseen.
 
-    check_interface.py TOOL           tells of lines that are new or gone
-    check_interface.py TOOL --keep    writes tests/interface anew: CHANGELOG.md names what changed
+    check_interface.py TOOL               tells of lines that are new or gone, and does --grows with the newest tag from v1.0.0-rc1 on
+    check_interface.py TOOL --keep        writes tests/interface anew
+    check_interface.py TOOL --grows REF   fails if a line of tests/interface of the commit REF is gone that is not preview
 
+Facts: command, option (with its type), letter, default, word, form, setting of an option; column of a table; json, a key of a document;
+exit, code of a failure; site (shape, name in archives); item, a key of items; record, a key of a line of results; metadata of tensors;
+topic, variable; value, a word of a closed set; attention, a kind; python, a parameter with its default; preview, what may change.
 cmd/manual/reference/stability.md says which changes a version may make."""
+import ast
 import difflib
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import tempfile
 
-KEPT = pathlib.Path(__file__).resolve().parents[1] / "interface"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = ROOT / "tests" / "interface"
 KEYS = "The keys to the cabinet"
 ANSWER = ["--target", " are", "--foil", " is"]
 PAIR = ["--clean", KEYS, "--corrupted", "The key to the cabinet"]
@@ -23,8 +30,6 @@ DOCUMENTS = {  # commands that write JSON, besides tables, which name their colu
     "score": ["score", KEYS], "ablate": ["ablate", *ANSWER, KEYS], "patch": ["patch", *ANSWER, *PAIR, "--site", "z"],
     "circuit": ["circuit", *ANSWER, *PAIR, "--size", "5"], "help": ["help"],
 }
-
-
 TYPES = {int: "number", float: "number", bool: "boolean", str: "string", type(None): "null"}
 
 
@@ -43,33 +48,135 @@ def keys_of(value, path):
         yield f"{path} {TYPES[type(value)]}"
 
 
-def interface(tool):
-    def run(*arguments, **how):
-        return subprocess.run([tool, *arguments], check=True, capture_output=True, **how).stdout
+def options_of(command):
+    for option in command["options"]:
+        name = f"{command['name']} {option['name']}"
+        yield f"option {name} {option['type']}"
+        if option["short"]:
+            yield f"letter {name} {option['short']}"
+        if option["default"] is not None:
+            yield f"default {name} {json.dumps(option['default'], ensure_ascii=False)}"
+        for word in option["values"] or []:
+            yield f"word {name} {word}"
+        for form in option["forms"]:
+            yield f"form {name} {form}"
 
-    help_ = json.loads(run("help", "--json"))
-    options = {}  # the commands that have an option in this form
-    for command in help_["commands"]:
-        yield f"command {command['name']}"
-        for option in command["options"]:
-            form = " ".join(filter(None, (option["name"], option["short"], option["type"], "|".join(option["values"] or []),
-                                          *option["forms"], f"default={json.dumps(option['default'])}")))
-            options.setdefault(form, []).append(command["name"])
-    for form, commands in options.items():
-        yield f"option {form}: {' '.join(commands)}"
-    for table in help_["tables"]:
-        for column in table["columns"]:
-            yield f"column {table['name']} {column['name']} {column['type']} {column['unit'] or ''}".rstrip()
-    for code in help_["exit_codes"]:
-        yield f"exit {code['code']}"
-    for variable in help_["environment"]:
-        yield f"variable {variable['name']}"
-    for line in run("run", "--sites", "help", text=True).splitlines()[1:]:
-        yield "site " + " ".join(line.split())
+
+def documents(run):
     for name, arguments in DOCUMENTS.items():
         document = json.loads(run(*arguments, "--json" if name in ("inspect", "help") else "--json=-", *(["-q"] if name != "help" else [])))
         for key in keys_of(document, ""):
             yield f"json {name} {key}"
+
+
+def files(run):
+    """The keys of lines of results, of one that failed, and of the metadata of tensors."""
+    with tempfile.TemporaryDirectory() as folder:
+        items, tensors = pathlib.Path(folder, "items.jsonl"), pathlib.Path(folder, "a.safetensors")
+        items.write_text(json.dumps({"text": KEYS}) + "\n" + json.dumps({"text": ""}) + "\n")
+        for command in (["run", "--top", "1", "--sites", "pattern"], ["generate", "-n", "1"]):
+            for line in run(*command, "--items", items, "--jsonl", "-", "-q", check=False).splitlines():
+                for key in keys_of(json.loads(line), ""):
+                    yield f"record {command[0]} {key}"
+        run("run", "-q", "--sites", "z", "--safetensors", tensors, KEYS)
+        data = tensors.read_bytes()
+        header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+        yield from (f"metadata {key}" for key in header["__metadata__"])
+
+
+def texts_of(path, pattern):
+    return re.findall(pattern, (ROOT / path).read_text().replace("\\\n", " "), re.M)
+
+
+def sources():
+    """Words that are in tables of C alone."""
+    for code in texts_of("lib/core/run/item.h", r"X\([A-Z_]+, \d+,\s*\"(\w+)\"\)"):
+        yield f"code {code}"
+    keys = texts_of("lib/questions/stream/record_keys.c", r"^    (?:\w+_KEYS?|KEY|ROW|\w+_ROW)\(\"(\w+)\"")
+    yield from (f"item {key}" for key in {*keys, "target", "foil", "at", "pos.NAME"})
+    for word in texts_of("lib/core/tables/column.h", r"#define ATTN_ROW_(?!TYPE)\w+ \"(\w+)\""):
+        yield f"value * row_type {word}"
+    for word in texts_of("lib/questions/score/generate.h", r"X\([A-Z_]+, \d+, \"(\w+)\"\)"):
+        yield f"value generate end {word}"
+    for words in texts_of("lib/questions/machine/stream.c", r"names\[\] = \{([^}]*)\}"):
+        yield from (f"value * metric {word}" for word in re.findall(r'"(\w+)"', words))
+
+
+def python():
+    """The functions and methods of the module, with their parameters."""
+    folder = ROOT / "lib/python/attn"
+    listed = re.search(r"__all__ = (\[[^]]*\])", (folder / "__init__.py").read_text())
+    public = set(ast.literal_eval(listed[1]))
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and (node.name in public or path.name == "questions.py"):
+                yield from parameters(("Model." if path.name == "questions.py" else "") + node.name, node.args)
+            for member in node.body if isinstance(node, ast.ClassDef) and node.name in public else []:
+                if isinstance(member, ast.FunctionDef) and (member.name == "__init__" or not member.name.startswith("_")):
+                    yield from parameters(f"{node.name}.{member.name}", member.args)
+
+
+def parameters(name, args):
+    yield f"python {name}"
+    plain = args.posonlyargs + args.args
+    defaults = [None] * (len(plain) - len(args.defaults)) + args.defaults
+    for arg, default in [*zip(plain, defaults), *zip(args.kwonlyargs, args.kw_defaults)]:
+        if arg.arg not in ("self", "cls"):
+            yield f"python {name} {arg.arg}{'=' + ast.unparse(default) if default else ''}"
+
+
+def interface(tool):
+    def run(*arguments, check=True):
+        return subprocess.run([tool, *map(str, arguments)], check=check, capture_output=True, text=True).stdout
+
+    help_ = json.loads(run("help", "--json"))
+    for command in help_["commands"]:
+        yield f"command {command['name']}"
+        yield from options_of(command)
+        if command.get("stability") == "preview":
+            yield f"preview command {command['name']}"
+        for option in command["options"]:
+            if option.get("stability") == "preview":
+                yield f"preview option {command['name']} {option['name']}"
+    for table in help_["tables"]:
+        for column in table["columns"]:
+            yield f"column {table['name']} {column['name']} {column['type']} {column['unit'] or ''}".rstrip()
+            if column.get("stability") == "preview":
+                yield f"preview column {table['name']} {column['name']}"
+    for kind in ("topics", "environment"):
+        yield from (f"{'topic' if kind == 'topics' else 'variable'} {row['name']}" for row in help_[kind])
+    yield from (f"exit {code['code']} {str(code['retry']).lower()}" for code in help_["exit_codes"])
+    for site in help_["sites"]:
+        yield f"site {site['name']} [{site['shape']}] {site['archive']}"
+    for form in re.findall(r"(?m)^  (\w+[^ ]*)  ", run("run", "--attention", "help")):
+        yield f"attention {form}"
+    yield from documents(run)
+    yield from files(run)
+    yield from sources()
+    yield from python()
+
+
+def lost(old, new):
+    """The lines of OLD that are gone, but for those that OLD names as preview."""
+    preview = {line[len("preview "):] for line in old if line.startswith("preview ")}
+    what = {"option": 3, "letter": 3, "default": 3, "word": 3, "form": 3, "column": 3, "command": 2}
+    for line in old:
+        kind, *words = line.split(" ")
+        name = " ".join([{"letter": "option", "default": "option", "word": "option", "form": "option"}.get(kind, kind), *words[:what.get(kind, 1) - 1]])
+        if line not in new and kind != "preview" and name not in preview and f"command {words[0]}" not in preview:
+            yield line
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True).stdout
+
+
+def grows(lines, ref):
+    """Tells which lines of the commit REF are gone."""
+    old = git("show", f"{ref}:tests/interface").splitlines()
+    gone = list(lost(old, set(lines)))
+    print("\n".join([*(f"-{line}" for line in gone), f"interface: {len(gone)} of {len(old)} lines of {ref} are gone"]))
+    return bool(gone) or not old
 
 
 def main(tool, *options):
@@ -77,11 +184,14 @@ def main(tool, *options):
     if options == ("--keep",):
         KEPT.write_text("\n".join(lines) + "\n")
         return
+    if options[:1] == ("--grows",):
+        sys.exit(grows(lines, options[1]))
     changes = [line for line in difflib.unified_diff(KEPT.read_text().splitlines(), lines, lineterm="", n=0)
                if line[0] in "+-" and line[:3] not in ("+++", "---")]
     print("\n".join(changes + [f"interface: {len(changes)} lines changed, 'make interface' keeps them"] if changes else
                     [f"interface: {len(lines)} lines, as kept"]))
-    sys.exit(bool(changes))
+    tags = git("tag", "--list", "v1.*", "--sort=-creatordate").split()
+    sys.exit(bool(changes) or (bool(tags) and grows(lines, tags[0])))
 
 
 main(*sys.argv[1:])
