@@ -1,6 +1,5 @@
 /* init.c - attn-cli init: makes a model directory with seeded random weights, and a vocabulary from
  * a text. */
-#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -16,7 +15,7 @@ struct init_args {
     struct text_list directories; /* exactly one */
     const char *config;
     struct text_list settings;
-    const char *text, *text_file; /* where the vocabulary comes from */
+    const char *text; /* its words are the vocabulary */
     const char *drop;
     int split; /* index in "word|char" */
     struct text_list draws;
@@ -35,10 +34,8 @@ static const struct attn_param architecture_rows[] = {
 
 static const struct attn_param vocabulary_rows[] = {
     ATTN_PARAM(TEXT, "vocab-from", "TEXT", struct init_args, text,
-               "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
-               "without a vocabulary the model takes ids only"),
-    ATTN_PARAM(TEXT, "vocab-from-file", "FILE", struct init_args, text_file,
-               "the same, of the words of a file; '-' is standard input"),
+               "make a vocabulary of the words of TEXT, or file:PATH, sorted by code point and "
+               "numbered; without a vocabulary the model takes ids only"),
     ATTN_PARAM(TEXT, "drop", "CHARS", struct init_args, drop,
                "characters that are dropped, here and in every text of the model"),
     ATTN_PARAM(CHOICE, "split", NULL, struct init_args, split,
@@ -72,11 +69,7 @@ static enum attn_status check(const struct init_args *args, struct attn_error *e
     if (args->directories.n > 1)
         return refuse(err, NULL, "'init' makes one directory, got '%s' and '%s'",
                       args->directories.items[0], args->directories.items[1]);
-    if (args->text && args->text_file)
-        return refuse(err, NULL,
-                      "the vocabulary is given in two ways, '`vocab_from`' and "
-                      "'`vocab_from_file`'");
-    if ((args->drop || args->split) && !args->text && !args->text_file)
+    if ((args->drop || args->split) && !args->text)
         return refuse(err, "--vocab-from TEXT gives the vocabulary",
                       "'`%s`' is given without a vocabulary", args->drop ? "drop" : "split");
     return ATTN_OK;
@@ -86,18 +79,13 @@ static enum attn_status check(const struct init_args *args, struct attn_error *e
 static enum attn_status read_words(const struct init_args *args, struct attn_word_list *words,
                                    struct attn_error *err)
 {
-    const struct prompt_args prompt = {.text = args->text, .file = args->text_file};
-    enum attn_status status;
-    struct text text;
-
-    if (!args->text && !args->text_file)
+    if (!args->text)
         return ATTN_OK;
-    ATTN_TRY(prompt_read(&prompt, &text, err));
-    status = attn_word_list_read(words, text.data, text.size,
-                                 args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
-                                 args->drop ? args->drop : "", err);
-    text_release(&text);
-    return at_stage(ATTN_STAGE_INPUT, status, err);
+    return at_stage(ATTN_STAGE_INPUT,
+                    attn_word_list_read(words, args->text, strlen(args->text),
+                                        args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
+                                        args->drop ? args->drop : "", err),
+                    err);
 }
 
 static enum attn_status work(const struct init_args *args, struct attn_word_list *words,

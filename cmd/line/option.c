@@ -233,7 +233,7 @@ bool option_takes_forms(const struct option_walk *option)
     const struct attn_param *param = option->param;
 
     return (param->argument && strcmp(param->argument, "TEXT") == 0 && option->name &&
-            word_find("sentence|title|template|stop|next|vocab-from", option->name) < 0) ||
+            word_find("sentence|title|template|stop|next", option->name) < 0) ||
            option_next_form(&(struct option_walk){.command = option->command}, option);
 }
 

@@ -485,8 +485,7 @@ static void note_name(const struct call *call, const char *name, const char *tex
         strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
-        snprintf(way, sizeof way, "; --%s%s reads it", name,
-                 strcmp(name, "vocab-from") == 0 ? "-file" : " file:PATH");
+        snprintf(way, sizeof way, "; --%s file:PATH reads it", name);
     else if (option_is_of(call->command, "file"))
         snprintf(way, sizeof way, "; --file reads it");
     note("the text '%s' is the name of a file%s%s", attn_quote_string(text).text, way,

@@ -141,7 +141,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.story) value=$in/texts.txt ;;
     *.texts) value=$in/texts.jsonl ;;
     *.types) value=0,0,1,1,1 ;;
-    *.file | *.vocab-from-file) value=$in/text.txt ;;
+    *.file) value=$in/text.txt ;;
     *.vocab | *.weights) value=$in/model.gguf ;;
     *.key-labels | *.query-labels) value=$in/labels.txt ;;
     *.bootstrap | *.control | *.runs) value=20 ;;
