@@ -1166,7 +1166,7 @@ static const struct {
     {"    n_generated", offsetof(struct attn_spans_args, n_generated)},
     {"    has_effect", offsetof(struct attn_spans_args, has_effect)},
     {"    answer", offsetof(struct attn_spans_args, answer)},
-    {"    parked", offsetof(struct attn_spans_args, parked)},
+    {"    hides", offsetof(struct attn_spans_args, hides)},
     {"    study", offsetof(struct attn_spans_args, study)},
     {"attn_heads_probe", sizeof(struct attn_heads_probe)},
     {"    length", offsetof(struct attn_heads_probe, length)},

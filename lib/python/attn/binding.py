@@ -681,8 +681,8 @@ ATTN_SINKS_BY_KEY = 4
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
-ATTN_SPANS_PARKED_SHOW = 0
-ATTN_SPANS_PARKED_HIDE = 1
+ATTN_SPANS_HIDE_PARKS = 0
+ATTN_SPANS_HIDE_NONE = 1
 ATTN_HEADS_DIRECT = 1
 ATTN_HEADS_ABLATED = 2
 ATTN_HEADS_PATCHED = 4
@@ -2488,7 +2488,7 @@ attn_spans_args._fields_ = [
     ("n_generated", c_size_t),
     ("has_effect", c_bool),
     ("answer", attn_answer_args),
-    ("parked", c_int),
+    ("hides", c_int),
     ("study", POINTER(attn_study_args)),
 ]
 attn_heads_probe._fields_ = [

@@ -617,7 +617,7 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
 
 
 def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None, heads=None, neutral=None,
-          continuation=None, generated: int = 0, effect: bool = False, parked: str = "show", target=None, foil=None,
+          continuation=None, generated: int = 0, effect: bool = False, hide: str = "parks", target=None, foil=None,
           at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, where: dict | None = None,
           columns=None, **options) -> Table:
     """Which part of the context was used.
@@ -650,9 +650,9 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     effect      add columns: how the answer changes when the queries do not see the span (change), by span also when no
                 token outside of it does (cut), both in the heads of `heads`; and how often its change is the largest
                 (largest)
-    parked      positions of the text where heads park weight that they do not need, the first among them: show
-                (default), as a row parked, while all other numbers are of the weight that is left, and effects leave
-                these positions visible; hide: as tokens of their spans (show, hide)
+    hide        positions that are in no span: parks (default), where heads park weight that they do not need, the first
+                among them. They are the row parked, all other numbers are of the weight that is left, and effects leave
+                them visible; none: all are tokens of their spans (parks, none)
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an

@@ -110,12 +110,12 @@ static const struct attn_param param_rows[] = {
         "add columns: how the answer changes when the queries do not see the span (change), by "
         "span also when no token outside of it does (cut), both in the heads of `heads`; and how "
         "often its change is the largest (largest)"),
-    ATTN_PARAM(CHOICE, "parked", NULL, struct attn_spans_args, parked,
-               "positions of the text where heads park weight that they do not need, the first "
-               "among them: show (default), as a row parked, while all other numbers are of the "
-               "weight that is left, and effects leave these positions visible; hide: as tokens of "
-               "their spans",
-               .words = "show|hide"),
+    ATTN_PARAM(CHOICE, "hide", NULL, struct attn_spans_args, hides,
+               "positions that are in no span: parks (default), where heads park weight that they "
+               "do not need, the first among them. They are the row parked, all other numbers are "
+               "of the weight that is left, and effects leave them visible; none: all are tokens "
+               "of their spans",
+               .words = "parks|none"),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows);

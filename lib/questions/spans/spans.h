@@ -21,8 +21,8 @@ struct attn_study_args; /* machine/study.h */
 
 enum attn_spans_by { ATTN_SPANS_BY_HEAD = 0, ATTN_SPANS_BY_SPAN = 1, ATTN_SPANS_BY_STEP = 2 };
 
-/* Whether parked positions (measures/parks.h) have a row of their own, and are in no span. */
-enum attn_spans_parked { ATTN_SPANS_PARKED_SHOW = 0, ATTN_SPANS_PARKED_HIDE = 1 };
+/* The positions that no span has: those where weight is parked (measures/parks.h), a row. */
+enum attn_spans_hidden { ATTN_SPANS_HIDE_PARKS = 0, ATTN_SPANS_HIDE_NONE = 1 };
 
 struct attn_spans_args {
     size_t size; /* size of this struct */
@@ -33,7 +33,7 @@ struct attn_spans_args {
     size_t n_generated;             /* maximum tokens of an answer that the model writes; 0: none */
     bool has_effect;                /* adds `change`, `largest` and, by span, `cut` */
     struct attn_answer_args answer; /* whose change is measured */
-    enum attn_spans_parked parked;
+    enum attn_spans_hidden hides;
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
 };

@@ -208,7 +208,7 @@ static void note_parked(const struct attn_spans_run *spans)
 
     if (spans->keys.n_parked > 0)
         attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
-                  "heads park weight on %zu position%s, the row parked; `parked hide` counts %s in "
+                  "heads park weight on %zu position%s, the row parked; `hide none` counts %s in "
                   "the spans",
                   spans->keys.n_parked, spans->keys.n_parked == 1 ? "" : "s",
                   spans->keys.n_parked == 1 ? "it" : "them");
@@ -223,7 +223,7 @@ static void note_parked(const struct attn_spans_run *spans)
 static enum attn_status take_positions(void *user, struct attn_error *err)
 {
     struct attn_spans_run *spans = user;
-    const bool is_shown = spans->args->parked == ATTN_SPANS_PARKED_SHOW;
+    const bool is_shown = spans->args->hides == ATTN_SPANS_HIDE_PARKS;
 
     (void)err;
     for (size_t t = 0; t < spans->keys.n && is_shown; t++) {
@@ -248,12 +248,12 @@ enum attn_status attn_spans_read(struct attn_spans_run *spans, struct attn_error
 {
     const struct attn_head_list heads = {.text = spans->frame.request.selection.heads};
     const size_t first = spans->queries[0];
-    const bool is_shown = spans->args->parked == ATTN_SPANS_PARKED_SHOW;
+    const bool is_shown = spans->args->hides == ATTN_SPANS_HIDE_PARKS;
     struct attn_watch watch = watch_of(&heads, on_rows, spans);
 
     if (spans->is_of_source && !is_shown)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`parked hide` is of positions of the text, and the spans are in its "
+                           "`hide none` is of positions of the text, and the spans are in its "
                            "source");
     if (!spans->is_of_source && (is_shown || spans->args->has_effect)) {
         watch.parks = spans->parks;
