@@ -59,7 +59,7 @@ static bool needs_parks(const struct attn_run *run)
     const struct attn_request_outputs *outputs = &run->request.outputs;
     const struct attn_view_options view = attn_view_of(outputs->picture);
 
-    return outputs->n > 0 && (view.hides == ATTN_HIDDEN_SINKS || view.shows_sinks) && run->model &&
+    return outputs->n > 0 && (view.hides == ATTN_HIDDEN_PARKS || view.shows_sinks) && run->model &&
            attn_before_n_own(&run->before) == 0 && !attn_selection_is_of_encoder(run->selection);
 }
 

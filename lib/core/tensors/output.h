@@ -88,7 +88,7 @@ struct attn_labels {
 };
 
 /* The keys that are left out of rows: the first, or those where heads park weight. */
-enum attn_hidden { ATTN_HIDDEN_NONE = 0, ATTN_HIDDEN_FIRST = 1, ATTN_HIDDEN_SINKS = 2 };
+enum attn_hidden { ATTN_HIDDEN_NONE = 0, ATTN_HIDDEN_FIRST = 1, ATTN_HIDDEN_PARKS = 2 };
 
 /* A token, label or span that the model predicts. */
 struct attn_candidate {

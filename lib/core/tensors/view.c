@@ -76,7 +76,7 @@ bool attn_view_hides_key(struct attn_view_options options, const struct attn_lab
 
     if (!attn_view_hides(options) || !attn_site_has_first_key(at->site))
         return false;
-    if (options.hides != ATTN_HIDDEN_SINKS)
+    if (options.hides != ATTN_HIDDEN_PARKS)
         return key == 0;
     return (dims->encoder && attn_stack_is_encoder(at->stack)) || attn_location_is_cross(dims, at)
                ? key == 0 || key + 1 == dims->n_source
@@ -299,7 +299,7 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
 
     if (!options.merges_words)
         ATTN_TRY(check_keys(labels, options, err));
-    if (options.hides == ATTN_HIDDEN_SINKS && !labels->parks)
+    if (options.hides == ATTN_HIDDEN_PARKS && !labels->parks)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`hide sinks` needs the run of a model over a text or a picture");
     ATTN_TRY(ATTN_ALLOC(made, 1, err));

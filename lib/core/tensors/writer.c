@@ -197,8 +197,8 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
     if (attn_site_has_keys(site)) {
         attn_buffer_append_string(out, view.merges_words ? ", words" : "");
         attn_buffer_append_string(out, !attn_view_hides(view) ? ""
-                                       : view.hides == ATTN_HIDDEN_SINKS
-                                           ? ", without sinks"
+                                       : view.hides == ATTN_HIDDEN_PARKS
+                                           ? ", without parks"
                                            : ", without the first key");
     }
     if (attn_view_divides(view, site))

@@ -505,7 +505,7 @@ class Result:
 
         Without a path the bytes are returned. The run is made once more, so its model must be open. Options are
         those of pictures: figure ("matrix", "grid", "arcs", "tokens", "patches:RxC"), colormap,
-        hide ("none", "first", "sinks"), renormalize, merge_words, title, theme ("auto", "light", "dark"), width, dpi,
+        hide ("none", "first", "parks"), renormalize, merge_words, title, theme ("auto", "light", "dark"), width, dpi,
         font_size, figure_width ("85mm"); and heads, layers, queries, precision, to write less than was kept.
         """
         if self._again is None:

@@ -300,7 +300,7 @@ static void forget_found(struct attn_heads_run *heads)
 }
 
 /* The view that leaves parks out. */
-static const struct attn_view_options parks_left_out = {.hides = ATTN_HIDDEN_SINKS,
+static const struct attn_view_options parks_left_out = {.hides = ATTN_HIDDEN_PARKS,
                                                         .renormalizes = true};
 
 /* Takes the parks, which are known, before the first event. */

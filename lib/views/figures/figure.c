@@ -45,8 +45,8 @@ static void find_subtitle(struct attn_figure_pen *pen)
 
     attn_grid_append_subtitle(grid, pen->is_fitted, &pen->subtitle);
     if (grid->run && attn_site_has_first_key(site) && attn_view_hides(attn_view_of(options)))
-        attn_buffer_append_string(&pen->subtitle, options->hides == ATTN_HIDDEN_SINKS
-                                                      ? "sinks left out; "
+        attn_buffer_append_string(&pen->subtitle, options->hides == ATTN_HIDDEN_PARKS
+                                                      ? "parks left out; "
                                                       : "first key left out; ");
     if (grid->run && attn_view_divides(attn_view_of(options), site))
         attn_buffer_append_string(&pen->subtitle, "rows sum to 1; ");

@@ -108,7 +108,7 @@ static void push_look(struct attn_json_writer *json, const struct attn_page *pag
     attn_json_text(attn_page_push_key(json, "figure"), figure);
     attn_json_bool(attn_page_push_key(json, "hides_first"), attn_view_hides(attn_view_of(picture)));
     if (attn_json_begin_list(attn_page_push_key(json, "hidden"),
-                             picture->hides == ATTN_HIDDEN_SINKS)) {
+                             picture->hides == ATTN_HIDDEN_PARKS)) {
         for (size_t i = 0; i < page->base.n_position; i++)
             if (page->base.labels.parks[i])
                 attn_json_size(json, i);

@@ -269,7 +269,7 @@ const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
 
 // Whether a column is left out: the first, or those of sinks.
 const isHidden = (m, column) => run.hidden ? m.isSource ? column === 0 || column === m.cols - 1 : run.hidden.includes(column) : column === 0 && !state.first;
-const leftOut = run.hidden ? 'sinks left out' : 'first token left out';
+const leftOut = run.hidden ? 'parks left out' : 'first token left out';
 
 // Returns the kind of a cell: a value, or one of three kinds without a value.
 function kindOf(m, row, column) {

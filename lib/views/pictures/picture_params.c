@@ -21,9 +21,9 @@ static const struct attn_param view_rows[] = {
                .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(
         CHOICE, "hide", NULL, PICTURE, hides,
-        "leave out keys: first; sinks, all keys where heads park weight, as `attn-cli sinks` "
+        "leave out keys: first; parks, all keys where heads park weight, as `attn-cli sinks` "
         "with `by park` lists them, and the first and last of a source",
-        .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
+        .words = "none|first|parks", .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(
         FLAG, "renormalize", NULL, PICTURE, renormalizes,
         "divide each row of a pattern by the sum of the weights that are left in it, but not "
