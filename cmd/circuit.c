@@ -34,7 +34,7 @@ static void print_facts(const struct question *question)
         &line, "\n%lld edges carry %.1f %% of the answer, random ones %.1f %%",
         (long long)attn_table_n_row(question->table),
         100 * attn_table_cell(about, 0, attn_table_find(about, "faithfulness")).real,
-        fabs(100 * attn_table_cell(about, 0, attn_table_find(about, "random")).real));
+        fabs(100 * attn_table_cell(about, 0, attn_table_find(about, "control")).real));
     if (n_against > 0)
         attn_buffer_append_format(&line, "; %zu of them work%s against it", n_against,
                                   n_against == 1 ? "s" : "");

@@ -42,9 +42,9 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_FAITHFULNESS] =
         ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED,
                          .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED, .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_RANDOM] = ATTN_COLUMN_DERIVED("random", 6, SIGNED, NULL, .shown = SHOW_RANDOM),
-    [ATTN_CIRCUIT_RANDOM_SD] =
-        ATTN_COLUMN_DERIVED("random_sd", 6, POSITIVE, NULL, .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_CONTROL] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, NULL, .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_CONTROL_SD] =
+        ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = SHOW_RANDOM),
     [ATTN_CIRCUIT_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -86,7 +86,7 @@ static const struct attn_param param_rows[] = {
                "run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` "
                "wrote"),
     ATTN_PARAM(
-        SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
+        SEEDED, "control", "R[:SEED]", struct attn_circuit_args, n_random,
         "for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, "
         "and print the mean and the standard deviation of their faithfulness; default: 10; 0: no "
         "random circuits",
@@ -128,7 +128,7 @@ static const struct attn_param_rule rules[] = {
      .excludes = "items",
      .message = "@ and # are given, expected one of them"},
     {.given = "select", .needs = "curve|size", .hint = "`curve auto`"},
-    {.given = "random", .needs = "curve|evaluate", .hint = "`curve auto`"},
+    {.given = "control", .needs = "curve|evaluate", .hint = "`curve auto`"},
     {.given = "curve|evaluate",
      .excludes = "size",
      .message = "@ prints what circuits keep, # the edges of one"},
@@ -158,7 +158,7 @@ const struct attn_question attn_question_circuit = {
         "With `curve` circuits are run: parts read the corrupted text, except through the\n"
         "edges of the circuit. A circuit that keeps the answer of this pair is one of\n"
         "many; it does not say that the rest does nothing elsewhere. Compare it with the\n"
-        "column `random`.\n",
+        "column `control`.\n",
     .examples = "  attn-cli circuit `clean` \"The keys near the door\" \\\n"
                 "      `corrupted` \"The key near the door\" `target` ' are' `foil` ' is'\n",
     ATTN_QUESTION_PARAMS(parts, rules),
@@ -645,7 +645,7 @@ static enum attn_status add_facts(const struct attn_circuit_args *args,
                                   const struct attn_table *found, struct attn_table *table,
                                   struct attn_error *err)
 {
-    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_RANDOM};
+    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_CONTROL};
     enum { N_SHOWN = sizeof shown / sizeof *shown, N_BEFORE = 3, N_FACT = N_SHOWN + N_BEFORE + 1 };
     const struct attn_table *before = attn_table_about(table);
     struct attn_column about[N_FACT];

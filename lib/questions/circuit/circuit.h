@@ -36,9 +36,9 @@
  * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
  * on no way from the input to the logits are left out first:
  *
- *     edges, kept, value, faithfulness, random, random_sd
+ *     edges, kept, value, faithfulness, control, control_sd
  *
- * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `random` is the mean of that of as
+ * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `control` is the mean of that of as
  * many edges drawn from all. With `evaluate` the only circuit is that of a file.
  *
  * By default the clean text is the base: a score estimates what the answer loses if the edge is
@@ -85,7 +85,7 @@ struct attn_circuit_args {
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
     /* the table has the edges of the circuit with so many edges; 0: all edges. Without items it is
-     * run, and five random ones: facts about the table are `edges`, `faithfulness`, `random`,
+     * run, and five random ones: facts about the table are `edges`, `faithfulness`, `control`,
      * `clean` and `corrupted`, the metric of both texts, `instead`, the token of the corrupted text
      * where the input differs, and `paths`, one a line */
     size_t n_edge;

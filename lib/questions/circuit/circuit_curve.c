@@ -141,8 +141,8 @@ static void put_shares(const double *numbers, size_t n_each, size_t i, struct at
     row[ATTN_CIRCUIT_FAITHFULNESS] = attn_cell_real((values[0] - base) / whole);
     if (n_each == 1)
         return;
-    row[ATTN_CIRCUIT_RANDOM] = attn_cell_real(moments.mean);
-    row[ATTN_CIRCUIT_RANDOM_SD] = attn_cell_real_or_missing(attn_moments_sd(&moments));
+    row[ATTN_CIRCUIT_CONTROL] = attn_cell_real(moments.mean);
+    row[ATTN_CIRCUIT_CONTROL_SD] = attn_cell_real_or_missing(attn_moments_sd(&moments));
 }
 
 /* Appends the rows of CURVE, and reports for an item the numbers from which shares of means are

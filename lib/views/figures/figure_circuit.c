@@ -958,7 +958,7 @@ static void write_path(struct attn_figure_pen *pen, const struct attn_cell *path
 
 static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
 {
-    const struct attn_cell random = fact_of(layout, "random"), paths = fact_of(layout, "paths");
+    const struct attn_cell random = fact_of(layout, "control"), paths = fact_of(layout, "paths");
     double x = ATTN_FIGURE_PAD;
 
     x = attn_streams_add_sample(pen, x, y, "for", attn_streams_color(pen, 1), OPACITY);
