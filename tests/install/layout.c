@@ -1023,7 +1023,6 @@ static const struct {
     {"    n_target", offsetof(struct attn_attribute_args, n_target)},
     {"    baseline_keep", offsetof(struct attn_attribute_args, baseline_keep)},
     {"    score", offsetof(struct attn_attribute_args, score)},
-    {"    is_of_pixels", offsetof(struct attn_attribute_args, is_of_pixels)},
     {"attn_generate_args", sizeof(struct attn_generate_args)},
     {"    size", offsetof(struct attn_generate_args, size)},
     {"    n_most", offsetof(struct attn_generate_args, n_most)},

@@ -636,7 +636,8 @@ ATTN_ATTRIBUTE_BY_PAIR = 2
 ATTN_ATTRIBUTE_BY_QUERY = 3
 ATTN_ATTRIBUTE_BY_KEY = 4
 ATTN_ATTRIBUTE_BY_CELL = 5
-ATTN_N_ATTRIBUTE_BY = 6
+ATTN_ATTRIBUTE_BY_PIXEL = 6
+ATTN_N_ATTRIBUTE_BY = 7
 ATTN_BASELINE_MEAN = 0
 ATTN_BASELINE_ZERO = 1
 ATTN_BASELINE_GIVEN = 2
@@ -2330,7 +2331,6 @@ attn_attribute_args._fields_ = [
     ("n_target", c_size_t),
     ("baseline_keep", attn_number_list),
     ("score", attn_score_cells),
-    ("is_of_pixels", c_bool),
 ]
 attn_generate_args._fields_ = [
     ("size", c_size_t),

@@ -122,8 +122,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 
 
 def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
-              of: str = "rows", score=None, method: str = "dla", baseline: str = "auto", baseline_text=None,
-              baseline_image=None, baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
+              score=None, method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
+              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
               sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How much each part of the model adds to a logit.
 
@@ -155,10 +155,9 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
                 with the 20 largest magnitudes, or as `sort` and `limit` have it. With `score`: pair (default), one row
                 per writer of the query and writer of the key; query or key, one row per writer of that side, with the
                 sum over the other. cell, with `method` grad_x_input, saliency or ig: one row per cell of the picture
-                beside the text, and sums over tiles, picture and text; for ig from the mean of all cells (part, token,
-                pair, query, key, cell)
-    of          of `by cell`: rows (default), which the decoder reads, or pixels, whose shares are added up over each
-                cell, with grad_x_input (rows, pixels)
+                beside the text, which the decoder reads, and sums over tiles, picture and text; for ig from the mean of
+                all cells. pixel, with grad_x_input: the same of pixels, whose shares are added up over each cell (part,
+                token, pair, query, key, cell, pixel)
     score       instead of a logit, split the score that this head at QUERY gives to KEY, before the softmax and a soft
                 cap, into pairs of writers: a part of the model that wrote the query, and one that wrote the key.
                 Positions or words; of several, the mean over the cells. relative is the score less its mean over all
@@ -197,7 +196,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
             direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy", size: int = 0,
-            evaluate=None, random: int | None = None, sort: str | None = None, limit: int = 0,
+            evaluate=None, control: int | None = None, sort: str | None = None, limit: int = 0,
             where: dict | None = None, columns=None, **options) -> Table:
     """Which edges between the parts carry the difference of two texts.
 
@@ -211,7 +210,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
 
     With `curve` circuits are run: parts read the corrupted text, except through the edges of the circuit. A circuit
     that keeps the answer of this pair is one of many; it does not say that the rest does nothing elsewhere. Compare it
-    with the column `random`.
+    with the column `control`.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -235,7 +234,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 default: all edges. Large scores below 0 are chosen, too: such edges work against the answer, so that
                 more edges can carry less
     evaluate    run the circuit with the edges of FILE, a table as CSV that `attn-cli circuit` wrote
-    random      for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
+    control     for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
                 mean and the standard deviation of their faithfulness; default: 10; 0: no random circuits
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
@@ -278,9 +277,8 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     return ask("diff", self, a, locals())
 
 
-def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "max", bins: int = 0, top: int = 0,
-             rows: bool = False, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-             **options) -> Table:
+def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0, top: int = 0, rows: bool = False,
+             sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """What each head does on a corpus, shown by examples.
 
     Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
@@ -297,9 +295,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     measures    what is measured of each row: weight (default), the largest weight on a key that is neither a park
                 (`attn-cli sinks` with `by park`) nor the query itself, and neither the first nor the last of a source;
                 or a measure of `attn-cli heads`: entropy, max, distance, self, previous, first, duplicate, induction,
-                far
-    over        the value of a text: max (default), that of its largest row; mean, the mean over its rows, as in
-                `attn-cli heads` (max, mean)
+                far. The value of a text is that of its largest row; with :mean it is the mean over its rows, as in
+                `attn-cli heads`
     bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
     top         show K texts of each bin: of the last bin the K largest, of the others K at equal distances; default: 3
     rows        keep the weights of the shown texts, which the page of the table shows

@@ -22,13 +22,10 @@ static const struct attn_param param_rows[] = {
                "`limit` have it. With `score`: pair (default), one row per writer of the query "
                "and writer of the key; query or key, one row per writer of that side, with the "
                "sum over the other. cell, with `method` grad_x_input, saliency or ig: one row per "
-               "cell of the picture beside the text, and sums over tiles, picture and text; for ig "
-               "from the mean of all cells",
-               .words = "part|token|pair|query|key|cell"),
-    ATTN_PARAM(SWITCH, "of", NULL, struct attn_attribute_args, is_of_pixels,
-               "of `by cell`: rows (default), which the decoder reads, or pixels, whose shares are "
-               "added up over each cell, with grad_x_input",
-               .words = "rows|pixels"),
+               "cell of the picture beside the text, which the decoder reads, and sums over tiles, "
+               "picture and text; for ig from the mean of all cells. pixel, with grad_x_input: the "
+               "same of pixels, whose shares are added up over each cell",
+               .words = "part|token|pair|query|key|cell|pixel"),
     ATTN_PARAM(TEXT, "score", "QUERY>KEY@LAYER.HEAD", struct attn_attribute_args, score.text,
                "instead of a logit, split the score that this head at QUERY gives to KEY, before "
                "the softmax and a soft cap, into pairs of writers: a part of the model that wrote "
@@ -113,11 +110,10 @@ static const struct attn_param_rule rules[] = {
      .needs = "score",
      .message = "@ pair, query and key are of `score`",
      .time = ATTN_PARAM_GIVEN},
-    {.given = "of", .needs = "by:cell", .time = ATTN_PARAM_GIVEN},
-    {.given = "by:part|by:token|by:cell",
+    {.given = "by:part|by:token|by:cell|by:pixel",
      .excludes = "score",
-     .message =
-         "@ part, token and cell are of a logit, expected `by` pair, query or key with `score`",
+     .message = "@ part, token, cell and pixel are of a logit, expected `by` pair, query or key "
+                "with `score`",
      .time = ATTN_PARAM_GIVEN},
     {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
               "baseline_image|baseline_keep|metric",
@@ -125,7 +121,7 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs a `method` other than dla",
      .hint = "`method ig`"},
     {.given = "by",
-     .unless = "by:cell",
+     .unless = "by:cell|by:pixel",
      .excludes = "method",
      .message = "@ and `method` do not go together: `by` is of dla",
      .time = ATTN_PARAM_GIVEN},
@@ -186,6 +182,11 @@ const struct attn_question attn_question_attribute = {
     .choose = choose_procedure,
 };
 
+static bool is_of_picture(const struct attn_attribute_args *args)
+{
+    return args->by == ATTN_ATTRIBUTE_BY_CELL || args->by == ATTN_ATTRIBUTE_BY_PIXEL;
+}
+
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
 {
     const struct attn_attribute_args *args = given;
@@ -195,11 +196,9 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
         !attn_is_choice(args->by, ATTN_N_ATTRIBUTE_BY, "by", err) ||
         !attn_is_choice(args->baseline, ATTN_N_BASELINE, "baseline", err))
         return ATTN_INVALID;
-    if (args->by != ATTN_ATTRIBUTE_BY_PART && args->by != ATTN_ATTRIBUTE_BY_CELL && !is_dla)
+    if (args->by != ATTN_ATTRIBUTE_BY_PART && !is_dla && !is_of_picture(args))
         return attn_error_set(err, ATTN_INVALID,
                               "`by` and `method` do not go together: `by` is of dla");
-    if (args->is_of_pixels && args->by != ATTN_ATTRIBUTE_BY_CELL)
-        return attn_error_set(err, ATTN_INVALID, "`of` needs `by cell`");
     if (args->study && attn_attribute_is_of_cells(args->method))
         return attn_error_set(
             err, ATTN_INVALID,
@@ -250,7 +249,7 @@ static const struct attn_procedure *choose_procedure(const void *given)
     const struct attn_attribute_args *args = given;
 
     return args->score.text || attn_score_has_lists(&args->score) ? &attn_attribute_pairs
-           : args->by == ATTN_ATTRIBUTE_BY_CELL                   ? &attn_attribute_picture
+           : is_of_picture(args)                                  ? &attn_attribute_picture
            : args->method == ATTN_ATTRIBUTE_DLA                   ? &attn_attribute_parts
            : attn_attribute_is_of_cells(args->method)             ? &attn_attribute_cells
                                                                   : &attn_attribute_tokens;

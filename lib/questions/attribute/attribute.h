@@ -148,7 +148,6 @@ struct attn_attribute_args {
      * the positions that an encoder's tokenizer added */
     struct attn_number_list baseline_keep;
     struct attn_score_cells score; /* if it is given, attributes these scores, and no answer */
-    bool is_of_pixels; /* by cell: attributes to the pixels of each cell instead of its row */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("attribute", attn_attribute_args)

@@ -26,14 +26,15 @@ enum attn_attribute_method {
 
 /* What a row of dla is: a part of the model, or a head and a key that it read from. With `score`, a
  * pair of writers, or one of the query or of the key, summed over the other side. By gradients: a
- * cell of the picture in a prompt. X(ID, number, name) */
+ * cell of the picture in a prompt, by its row or by its pixels. X(ID, number, name) */
 #define ATTN_ATTRIBUTE_BY_MAP(X)                                                                   \
     X(PART, 0, "part") /* with `score`: as PAIR */                                                 \
     X(TOKEN, 1, "token")                                                                           \
     X(PAIR, 2, "pair")                                                                             \
     X(QUERY, 3, "query")                                                                           \
     X(KEY, 4, "key")                                                                               \
-    X(CELL, 5, "cell")
+    X(CELL, 5, "cell")                                                                             \
+    X(PIXEL, 6, "pixel")
 
 enum attn_attribute_by {
 #define ATTN_ATTRIBUTE_BY_ENUM(id, number, ...) ATTN_ATTRIBUTE_BY_##id = (number),

@@ -72,8 +72,8 @@ static enum attn_status check(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`by cell` is about a picture, by gradients: it needs `method` "
                               "grad_x_input, saliency or ig");
-    if (args->is_of_pixels && args->method != ATTN_ATTRIBUTE_GRAD_X_INPUT)
-        return attn_error_set(err, ATTN_INVALID, "`of pixels` needs `method grad_x_input`");
+    if (args->by == ATTN_ATTRIBUTE_BY_PIXEL && args->method != ATTN_ATTRIBUTE_GRAD_X_INPUT)
+        return attn_error_set(err, ATTN_INVALID, "`by pixel` needs `method grad_x_input`");
     if (args->n_target > 0 || args->merges_words || attn_input_is_given(&args->given) ||
         args->baseline != ATTN_BASELINE_AUTO || attn_number_list_is_given(&args->baseline_keep))
         return attn_error_set(err, ATTN_INVALID,
@@ -360,8 +360,8 @@ static enum attn_status append_parts(struct picture_attribution *a, bool has_til
 static enum attn_status append_all(struct picture_attribution *a, struct attn_error *err)
 {
     const bool is_length = is_of(a, ATTN_ATTRIBUTE_SALIENCY);
-    const bool is_alone = is_length || a->args->is_of_pixels; /* no text and no sum */
-    double picture = a->args->is_of_pixels ? a->whole : 0;
+    const bool is_alone = is_length || a->args->by == ATTN_ATTRIBUTE_BY_PIXEL; /* no text and no sum */
+    double picture = a->args->by == ATTN_ATTRIBUTE_BY_PIXEL ? a->whole : 0;
 
     for (size_t i = 0; i < a->n_cell && !is_alone; i++)
         picture += a->cells[i];
@@ -389,7 +389,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     enum attn_status status =
         is_of(a, ATTN_ATTRIBUTE_IG) ? integrate(a, err) : add_gradient(a, a->e, 1, err);
 
-    if (status == ATTN_OK && a->args->is_of_pixels)
+    if (status == ATTN_OK && a->args->by == ATTN_ATTRIBUTE_BY_PIXEL)
         status = find_pixels(a, err);
     else if (status == ATTN_OK)
         attribute_rows(a);
@@ -421,7 +421,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_attribute_args *args = given;
 
     attn_drawn_ask(drawn, "of each cell (%s)",
-                   args->is_of_pixels                            ? "gradient x pixels"
+                   args->by == ATTN_ATTRIBUTE_BY_PIXEL                            ? "gradient x pixels"
                    : args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT ? "gradient x input"
                    : args->method == ATTN_ATTRIBUTE_SALIENCY     ? "saliency"
                                                                  : "integrated gradients");

@@ -74,20 +74,42 @@ enum {
 
 /* --- The question ----------------------------------------------------------------------------- */
 
+/* Reads NAME or NAME:mean. Another text is kept, and refused when it is used. */
+static enum attn_status read_measure(const struct attn_param *param, void *home, const char *label,
+                                     const char *text, struct attn_error *err)
+{
+    struct attn_examples_args *args = home;
+    const char *colon = strchr(text, ':');
+    attn_measure_set set = 0;
+    char name[32];
+
+    (void)param, (void)label, (void)err;
+    args->measure = text;
+    args->over = ATTN_EXAMPLES_MAX;
+    if (!colon || strcmp(colon, ":mean") != 0)
+        return ATTN_OK;
+    snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
+    (void)attn_measures_parse(name, &set, NULL);
+    if (strcmp(name, "weight") != 0 && attn_measures_count(set) != 1)
+        return ATTN_OK;
+    args->measure =
+        set == 0 ? "weight" : attn_measure_name((enum attn_measure)__builtin_ctzll(set));
+    args->over = ATTN_EXAMPLES_MEAN;
+    return ATTN_OK;
+}
+
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(
-        TEXT, "measures", "NAME", struct attn_examples_args, measure,
+        TEXT, "measures", "NAME[:mean]", struct attn_examples_args, measure,
         "what is measured of each row: weight (default), the largest weight on a key that is "
         "neither a park (`attn-cli sinks` with `by park`) nor the query itself, and neither the "
         "first nor the last of a source; or a measure of "
         "`attn-cli heads`: entropy, "
-        "max, distance, self, previous, first, duplicate, induction, far"),
-    ATTN_PARAM(CHOICE, "over", NULL, struct attn_examples_args, over,
-               "the value of a text: max (default), that of its largest row; mean, the mean over "
-               "its rows, as in `attn-cli heads`",
-               .words = "max|mean"),
+        "max, distance, self, previous, first, duplicate, induction, far. The value of a text is "
+        "that of its largest row; with :mean it is the mean over its rows, as in `attn-cli heads`",
+        .read = read_measure),
     ATTN_PARAM(COUNT, "bins", "N", struct attn_examples_args, n_bin,
                "cut the texts, sorted by their values, into N bins of equal size; default: 10",
                .least = 1, .most = MOST_BINS),
