@@ -77,14 +77,11 @@ static const struct attn_param param_rows[] = {
                "random (baseline). The 20 largest. It compares sizes of maps; it does not show "
                "that the later head uses what the earlier one writes",
                .words = "none|q|k|v"),
-    ATTN_PARAM(TEXT, "svd", "L.H[:ov|qk]", struct attn_heads_args, svd,
+    ATTN_PARAM(TEXT, "svd", "L.H[:ov|qk][:N]", struct attn_heads_args, svd,
                "instead of a text, read the weights of one head: singular directions of its map "
                "W_V W_O (ov, default) or W_Q W_K^T (qk), and the tokens of the vocabulary that lie "
-               "farthest along each side. The sign of a direction is that of its largest component "
-               "on the first side"),
-    ATTN_PARAM(COUNT, "directions", "N", struct attn_heads_args, n_direction,
-               "of `svd`: the N directions with the largest singular values; default: 5",
-               .least = 1),
+               "farthest along each side, of the N directions (5) with the largest singular values. "
+               "The sign of a direction is that of its largest component on the first side"),
     ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, n_top,
                "of `svd`: K tokens on each side; default: 5", .least = 1),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
@@ -185,7 +182,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "from_weights", .excludes = "composition|svd"},
     {.given = "composition", .excludes = "svd"},
     {.given = "svd", .excludes = "heads"},
-    {.given = "directions|top", .needs = "svd"},
+    {.given = "top", .needs = "svd"},
     {.given = "sinks", .excludes = "pairs|by:layer|localize|renormalize|tower"},
     {.given = "shares", .excludes = "pairs|by:layer|localize"},
     {.given = "runs", .needs = "probe"},

@@ -133,10 +133,11 @@ struct attn_heads_args {
     /* Two more tables of weights. Of composition, the 20 largest unless n_most is given:
      *     from_layer, from_head, to_layer, to_head, score, baseline (1/sqrt(D)) */
     enum attn_heads_composition composition;
-    /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed; or
-     * NULL: direction, singular, share, gap, side, place, id, token, value */
+    /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed, with
+     * ":N" N of them, else 5; or NULL: direction, singular, share, gap, side, place, id, token,
+     * value */
     const char *svd;
-    size_t n_direction, n_top; /* of svd: directions, and tokens on each side; 0: 5 */
+    size_t n_top; /* of svd: tokens on each side; 0: 5 */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

@@ -7,6 +7,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/number.h"
 #include "heads/head_maps.h"
 #include "machine/questions_internal.h"
 #include "machine/readout.h"
@@ -39,25 +40,29 @@ struct directions {
     float *rows;            /* [threads, D] */
 };
 
-/* Reads `svd`: a head, and after a colon a map. */
+/* Reads `svd`: a head, and after colons a map and the number of directions. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
-    static const char *const names[] = {[ATTN_HEAD_MAP_OV] = "ov", [ATTN_HEAD_MAP_QK] = "qk"};
+    static const char *const names[] = {[ATTN_HEAD_MAP_OV] = ":ov", [ATTN_HEAD_MAP_QK] = ":qk"};
     struct directions *x = state;
     const struct attn_heads_args *args = x->frame.args;
-    const char *colon = strchr(args->svd, ':');
-    const size_t n = colon ? (size_t)(colon - args->svd) : strlen(args->svd);
+    const size_t n = strcspn(args->svd, ":");
+    const char *rest = args->svd + n;
+    int64_t n_direction = N_DIRECTION;
     char head[32];
 
     x->model = attn_host_model(x->frame.host);
-    for (int map = 0; colon && map < 2; map++)
-        if (strcmp(colon + 1, names[map]) == 0) {
+    for (int map = 0; map < 2; map++)
+        if (strncmp(rest, names[map], 3) == 0 && (rest[3] == '\0' || rest[3] == ':')) {
             x->map = (enum attn_head_map)map;
-            colon = NULL;
+            rest += 3;
+            break;
         }
-    if (colon || n == 0 || n >= sizeof head)
-        return attn_error_set(err, ATTN_INVALID, "`svd` is '%s', expected L.H, L.H:ov or L.H:qk",
+    if (n == 0 || n >= sizeof head ||
+        (*rest && !attn_parse_int(rest + 1, strlen(rest + 1), 1, INT32_MAX, &n_direction)))
+        return attn_error_set(err, ATTN_INVALID, "`svd` is '%s', expected L.H[:ov|qk][:N]",
                               attn_quote_string(args->svd).text);
+    x->n_shown = (size_t)n_direction;
     memcpy(head, args->svd, n);
     head[n] = '\0';
     ATTN_TRY(attn_head_weights_list(&x->frame, head, "svd", &x->parts, err));
@@ -269,14 +274,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_frame *frame = &x->frame;
     const struct attn_config *config = frame->config;
     const struct attn_heads_args *args = frame->args;
-    const size_t n_direction = args->n_direction > 0 ? args->n_direction : N_DIRECTION;
     const size_t n_top = args->n_top > 0 ? args->n_top : N_TOP;
     size_t *top;
 
     x->d = config->d_model;
     x->n = x->map == ATTN_HEAD_MAP_OV ? config->d_value : config->d_head;
     x->n_token = config->n_token < config->n_vocab ? config->n_token : config->n_vocab;
-    x->n_shown = n_direction < x->n ? n_direction : x->n;
+    x->n_shown = x->n_shown < x->n ? x->n_shown : x->n;
     x->n_top = n_top < x->n_token ? n_top : x->n_token;
     top = attn_frame_alloc(frame, x->n_top, sizeof *top);
     ATTN_TRY(allocate(x, err));
