@@ -18,13 +18,9 @@
 
 static const struct attn_param mean_rows[] = {
     ATTN_PARAM_KEPT(
-        TEXT, "mean-by", "LABEL",
+        TEXT, "mean-by", "LABEL[=A:B]",
         "with --items, write the mean over the items of each value of LABEL instead of a "
-        "row for each item"),
-    ATTN_PARAM_KEPT(
-        TEXT, "minus", "VALUE",
-        "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
-        "for --steer"),
+        "row for each item, or that of value B minus that of A: a vector for --steer"),
 };
 
 static const struct attn_param_part parts[] = {
@@ -290,7 +286,6 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     how.study = &question->items.args;
     how.at = attn_number_list_or(args->answer.at, asked->selection.queries);
     how.mean_by = option_text(question->call, "mean-by");
-    how.minus = option_text(question->call, "minus");
     return attn_collect(question->host, &question->request, &how, err);
 }
 
@@ -299,7 +294,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct question_args *args = question->call->args;
     const struct output_args *output = &args->tables.output;
     struct attn_request *request = &question->request;
-    const char *only_of_items = option_find_given(question->call, "mean-by|minus");
+    const char *only_of_items = option_find_given(question->call, "mean-by");
     struct attn_answer_args answer;
 
     ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));

@@ -71,7 +71,7 @@ class Items(TestCase):
         self.assertEqual((list(means["number"]), list(means["n"])), (["plural", "singular"], [2, 2]))
         rows = found["resid_pre"][:, 1].astype(np.float64)
         np.testing.assert_allclose(means["resid_pre"], [rows[::2].mean(0), rows[1::2].mean(0)], rtol=0, atol=1e-6)
-        one = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number", minus="singular")
+        one = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number=singular:plural")
         np.testing.assert_allclose(one["resid_pre"], rows[::2].mean(0) - rows[1::2].mean(0), rtol=0, atol=1e-6)
         edit = attn.scale("resid_pre", 2, layer=1)
         edited = model().run(items=ITEMS, sites="resid_pre", layers="1,2", at=1, edits=edit)["resid_pre"]

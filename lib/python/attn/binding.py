@@ -2378,7 +2378,6 @@ attn_collect_args._fields_ = [
     ("at", attn_number_list),
     ("array", c_char_p),
     ("mean_by", c_char_p),
-    ("minus", c_char_p),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
@@ -2527,7 +2526,6 @@ attn_heads_args._fields_ = [
     ("from_weights", c_bool),
     ("composition", c_int),
     ("svd", c_char_p),
-    ("n_direction", c_size_t),
     ("n_top", c_size_t),
 ]
 attn_attention_args._fields_ = [

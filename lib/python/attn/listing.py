@@ -46,12 +46,10 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], has_table: boo
         lib.attn_table_free(table)
 
 
-def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
-              **options) -> Any:
+def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, **options) -> Any:
     args = default(c.attn_collect_args)
     args.at.text = None if at is None else terminated(str(at), "at")
     args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
-    args.minus = None if minus is None else terminated(minus, "minus")
     with tempfile.TemporaryDirectory() as folder:
         if not sites:
             return {"rows": _rows(model, "attn_collect", args, {**options, "sites": None})}

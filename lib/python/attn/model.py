@@ -230,9 +230,7 @@ class Model(questions.Questions):
                     or [N, L, n] of several layers, [N, L, H, n] of sites with heads, has the rows of sites at one position
                     of each item, `at` (a position, a word, or the name of its "pos.NAME"; default: the last); "id" and
                     each label lie beside it, for items that did not fail, and "rows" has a dict for each prediction
-        mean_by, minus
-                    of items: a label, whose values have a mean each; one of its two values, whose mean is subtracted
-                    from that of the other
+        mean_by     of items: a label, whose values have a mean each, or "label=a:b", the mean of b minus that of a
 
         In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
         attn.CanceledError.

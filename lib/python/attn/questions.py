@@ -312,11 +312,11 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
-          from_weights: bool = False, composition: str = "none", svd=None, directions: int = 0, top: int = 0,
-          repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None,
-          to=None, renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
-          keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None,
-          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
+          from_weights: bool = False, composition: str = "none", svd=None, top: int = 0, repeats: int = 0,
+          seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None,
+          renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0,
+          tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None, at=None,
+          metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
           where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
@@ -361,9 +361,9 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 mean square of that for maps turned at random (baseline). The 20 largest. It compares sizes of maps; it
                 does not show that the later head uses what the earlier one writes (none, q, k, v)
     svd         instead of a text, read the weights of one head: singular directions of its map W_V W_O (ov, default) or
-                W_Q W_K^T (qk), and the tokens of the vocabulary that lie farthest along each side. The sign of a
-                direction is that of its largest component on the first side
-    directions  of `svd`: the N directions with the largest singular values; default: 5
+                W_Q W_K^T (qk), and the tokens of the vocabulary that lie farthest along each side, of the N directions
+                (5) with the largest singular values. The sign of a direction is that of its largest component on the
+                first side
     top         of `svd`: K tokens on each side; default: 5
     repeats     repeat the tokens of `probe` induction N times; default: 2
     seed        of the tokens of `probe`

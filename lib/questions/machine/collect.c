@@ -2,6 +2,7 @@
 #include "machine/collect.h"
 
 #include "base/elementary.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
@@ -75,6 +76,7 @@ struct collecting {
     const struct attn_collect_args *args;
     struct attn_request_predict predict;
     struct attn_records *arrays; /* owns; or NULL */
+    struct attn_item_sides sides; /* of `mean_by` */
     size_t n_row;                /* rows of the first item; 0 before that item */
     bool is_each;                /* items may have a row for each token or span */
     bool has_records;            /* `each` gets a record for each item, without rows */
@@ -107,9 +109,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(
             err, ATTN_INVALID,
             "`mean_by` is of all items, and the means of shards cannot be joined");
-    if ((args->mean_by && !args->array) || (args->minus && !args->mean_by))
-        return attn_error_set(err, ATTN_INVALID, "%s",
-                              args->minus ? "`minus` needs `mean_by`" : "`mean_by` needs `array`");
+    if (args->mean_by && !args->array)
+        return attn_error_set(err, ATTN_INVALID, "`mean_by` needs `array`");
     return ATTN_OK;
 }
 
@@ -502,7 +503,12 @@ static enum attn_status open_arrays(struct collecting *collecting, struct attn_e
 
     form.items = args->study->items;
     form.mean_by = args->mean_by;
-    form.minus = args->minus;
+    if (args->mean_by && strchr(args->mean_by, '=')) {
+        ATTN_TRY(attn_item_sides_read("mean_by", args->mean_by, &collecting->sides, err));
+        form.mean_by = collecting->sides.label;
+        form.sides[0] = collecting->sides.sides[0];
+        form.sides[1] = collecting->sides.sides[1];
+    }
     attn_items_shard(form.items, &shard, &n_shard);
     attn_each_path_append(&path, args->array, shard, n_shard);
     item.path = attn_buffer_string(&path);
@@ -537,7 +543,10 @@ static const char *beyond_rows(const void *args)
 
 static void release(void *state)
 {
-    attn_records_discard(((struct collecting *)state)->arrays);
+    struct collecting *collecting = state;
+
+    attn_records_discard(collecting->arrays);
+    attn_free(collecting->sides.label);
 }
 
 static const struct attn_procedure procedure = {

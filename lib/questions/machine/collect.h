@@ -29,8 +29,8 @@
  * ids, tokens, queries and heads as in the archive of a run, because texts differ in length.
  *
  * With `mean_by` each row is the mean over the items with the same value of that label, in order of
- * first occurrence; further members are the label and `n`. With `minus` there is one row without
- * the first axis, the mean of the other value minus that of this one: a direction for `steering`.
+ * first occurrence; further members are the label and `n`. With LABEL=A:B there is one row without
+ * the first axis, the mean of B minus that of A: a direction for `steering`.
  */
 #ifndef ATTN_MACHINE_COLLECT_H
 #define ATTN_MACHINE_COLLECT_H
@@ -49,8 +49,7 @@ struct attn_collect_args {
     /* FILE.npz or FILE.npy for the selected tensors; NULL: no array. For a shard, the number is
      * inserted: out-00003-of-00008.npz */
     const char *array;
-    const char *mean_by; /* name of a label with at most 1,000 values; or NULL */
-    const char *minus;   /* one of the two values of that label; or NULL */
+    const char *mean_by; /* a label with at most 1,000 values, or LABEL=A:B; or NULL */
 };
 
 /* Sets ARGS [size bytes] to the defaults, and returns it. */

@@ -252,11 +252,11 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
     const struct attn_item_label *label =
-        fold->pairing.label ? attn_item_label(item, fold->pairing.label) : NULL;
+        fold->pairing.of.label ? attn_item_label(item, fold->pairing.of.label) : NULL;
 
     for (int side = 0; label && side < 2; side++)
-        if (attn_fold_label_size(label) == strlen(fold->pairing.sides[side]) &&
-            strcmp(label->text, fold->pairing.sides[side]) == 0)
+        if (attn_fold_label_size(label) == strlen(fold->pairing.of.sides[side]) &&
+            strcmp(label->text, fold->pairing.of.sides[side]) == 0)
             return side;
     return -1;
 }
@@ -264,7 +264,7 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_result *result,
                                struct attn_error *err)
 {
-    const int side = fold->pairing.label ? attn_fold_side(fold, result->item) : 0;
+    const int side = fold->pairing.of.label ? attn_fold_side(fold, result->item) : 0;
     struct attn_fold_label *labels;
     enum attn_status status;
 
@@ -273,7 +273,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     if (!fold->first)
         ATTN_TRY(begin(fold, result, err));
     assert(result->n_beside == fold->n_more);
-    if (fold->pairing.label)
+    if (fold->pairing.of.label)
         return attn_fold_pairs_add(fold, result, side == 1, err);
     labels = attn_fold_labels_copy(fold, result->item, err);
     if (!labels)

@@ -239,7 +239,7 @@ enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                           .n_more = fold->n_more,
                                           .n_item = group->n,
                                           .is_resample = more != NULL,
-                                          .is_paired = fold->pairing.label != NULL};
+                                          .is_paired = fold->pairing.of.label != NULL};
 
     return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
 }

@@ -16,6 +16,7 @@
 
 #include "machine/fold.h"
 #include "machine/rows.h"
+#include "stream/items_internal.h"
 
 #include <stdatomic.h>
 
@@ -71,8 +72,7 @@ struct attn_fold_waiting;
 
 /* The items of `paired`, which wait for their partners (fold_pairs.c). */
 struct attn_fold_pairing {
-    char *label;          /* owns; the text of `paired`, with a NUL after the label and each side */
-    const char *sides[2]; /* A and B, inside `label` */
+    struct attn_item_sides of;
     struct attn_fold_waiting **lists; /* owns */
     size_t n_pair, n_single;
 };

@@ -138,7 +138,7 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
     }
     for (size_t i = 0; i < n_column; i++)
         if (!is_row_type(&columns[i]))
-            add_columns(&columns[i], fold->pairing.label != NULL, layout);
+            add_columns(&columns[i], fold->pairing.of.label != NULL, layout);
     if (fold->study->fdr) {
         add_column(layout, &p, "", 0);
         add_column(layout, &q, "", 0);

@@ -25,29 +25,16 @@ struct attn_fold_waiting {
 enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error *err)
 {
     const char *pair = fold->study->paired;
-    char *a, *b;
 
     if (!pair)
         return ATTN_OK;
-    fold->pairing.label = attn_strndup(pair, strlen(pair), err);
-    fold->pairing.lists = attn_alloc(N_LIST, sizeof *fold->pairing.lists, err);
-    if (!fold->pairing.label || !fold->pairing.lists)
-        return ATTN_NO_MEMORY;
-    a = strchr(fold->pairing.label, '=');
-    b = a ? strchr(a + 1, ':') : NULL;
-    if (b)
-        *a++ = *b++ = '\0';
-    if (!b || *fold->pairing.label == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
-                              attn_quote_string(pair).text);
-    fold->pairing.sides[0] = a;
-    fold->pairing.sides[1] = b;
+    ATTN_TRY(ATTN_ALLOC(fold->pairing.lists, N_LIST, err));
+    ATTN_TRY(attn_item_sides_read("paired", pair, &fold->pairing.of, err));
     for (size_t i = 0; i < fold->n_copied; i++)
-        if (strcmp(fold->labels[i], fold->pairing.label) == 0)
+        if (strcmp(fold->labels[i], fold->pairing.of.label) == 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' cannot be in `%s` and in `paired`, expected one",
-                                  attn_quote_string(fold->pairing.label).text,
+                                  attn_quote_string(fold->pairing.of.label).text,
                                   i < fold->n_label ? "group_by" : "cluster");
     return ATTN_OK;
 }
@@ -96,7 +83,7 @@ void attn_fold_pairs_release(struct attn_fold *fold)
             free_waiting(at, fold->n_copied);
         }
     attn_free(fold->pairing.lists);
-    attn_free(fold->pairing.label);
+    attn_free(fold->pairing.of.label);
 }
 
 /* Returns the list that may contain items with ID. */

@@ -144,6 +144,26 @@ const char *attn_item_list_labels(const struct attn_item *item, char *names, siz
     return names;
 }
 
+enum attn_status attn_item_sides_read(const char *name, const char *text,
+                                      struct attn_item_sides *sides, struct attn_error *err)
+{
+    char *label = sides->label = attn_strndup(text, strlen(text), err), *a, *b;
+
+    if (!label)
+        return ATTN_NO_MEMORY;
+    a = strchr(label, '=');
+    b = a ? strchr(a + 1, ':') : NULL;
+    if (b)
+        *a++ = *b++ = '\0';
+    if (!b || *label == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s` is '%s', expected LABEL=A:B, a label and two of its values",
+                              name, attn_quote_string(text).text);
+    sides->sides[0] = a;
+    sides->sides[1] = b;
+    return ATTN_OK;
+}
+
 bool attn_item_has(const struct attn_item *item, const char *keys)
 {
     struct attn_record_key key, form;

@@ -54,6 +54,16 @@ bool attn_items_have_header(const struct attn_items *items);
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);
 const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
 
+/* LABEL=A:B, a label and two of its values. */
+struct attn_item_sides {
+    char *label;          /* owns; with a NUL behind the label and each value */
+    const char *sides[2]; /* A and B, inside `label` */
+};
+
+/* Reads TEXT, the value of the parameter NAME. SIDES->label is freed by the caller. */
+enum attn_status attn_item_sides_read(const char *name, const char *text,
+                                      struct attn_item_sides *sides, struct attn_error *err);
+
 /* Initializes CSV from TEXT, the header of a file of items called NAME, and finds the key of each
  * column; or WORDS, unless it is NULL. Uses the separator of CSV, or the first one with which some
  * column contains inputs, or words. */

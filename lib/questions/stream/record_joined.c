@@ -419,34 +419,34 @@ static enum attn_status add_joined(struct attn_record_writer *writer,
 /* Replaces the rows by the means of the groups, or by the difference of two groups. */
 static enum attn_status make_means(struct joined_writer *arrays, struct attn_error *err)
 {
-    const char *minus = arrays->base.form->minus, *value = arrays->columns[ID].values.data;
-    const struct group *groups = arrays->groups;
-    size_t taken = SIZE_MAX;
+    const char *const *sides = arrays->base.form->sides, *value = arrays->columns[ID].values.data;
+    const struct group *taken[2] = {NULL, NULL};
 
     for (size_t g = 0; g < arrays->n_group; g++, value += strlen(value) + 1) {
-        append_number(&arrays->columns[FIRST_LABEL], groups[g].n);
-        taken = minus && strcmp(value, minus) == 0 ? g : taken;
+        append_number(&arrays->columns[FIRST_LABEL], arrays->groups[g].n);
+        for (size_t i = 0; i < 2 && *sides; i++)
+            if (strcmp(value, sides[i]) == 0)
+                taken[i] = &arrays->groups[g];
     }
-    if (minus && (arrays->n_group != 2 || taken == SIZE_MAX)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
-                       "one of two",
-                       attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
-                       attn_quote_string(arrays->base.form->mean_by).text, arrays->n_group,
-                       arrays->n_group == 1 ? "" : "s");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-    }
-    arrays->n_row = minus ? 1 : arrays->n_group;
+    for (size_t i = 0; i < 2 && *sides; i++)
+        if (!taken[i]) {
+            attn_error_set(err, ATTN_INVALID, "`mean_by`: '%s' is no value of '%s' among the items",
+                           attn_quote_string(sides[i]).text,
+                           attn_quote_string(arrays->base.form->mean_by).text);
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+        }
+    arrays->n_row = *sides ? 1 : arrays->n_group;
     for (size_t g = 0; g < arrays->n_row; g++) {
-        const struct group *group = &groups[minus ? 1 - taken : g];
+        const struct group *group = *sides ? taken[1] : &arrays->groups[g];
 
         for (size_t i = 0; i < arrays->n_number; i++)
-            arrays->row[i] = (float)(group->sums[i] / (double)group->n -
-                                     (minus ? groups[taken].sums[i] / (double)groups[taken].n : 0));
+            arrays->row[i] =
+                (float)(group->sums[i] / (double)group->n -
+                        (*sides ? taken[0]->sums[i] / (double)taken[0]->n : 0));
         attn_sink_write(arrays->base.parts[ROWS], arrays->row,
                         arrays->n_number * sizeof *arrays->row);
     }
-    if (minus)
+    if (*sides)
         arrays->columns[ID].n = arrays->columns[FIRST_LABEL].n = 0;
     return ATTN_OK;
 }
@@ -466,7 +466,7 @@ static enum attn_status write_site(struct joined_writer *arrays, const struct si
 
     *array = (struct attn_array){.rank = 0};
     snprintf(array->name, sizeof array->name, "%s", attn_site_name(kept->site));
-    if (!arrays->base.form->minus)
+    if (!*arrays->base.form->sides)
         array->shape[array->rank++] = arrays->n_row;
     if (kept->n_layer > 1)
         array->shape[array->rank++] = kept->n_layer;
