@@ -110,14 +110,12 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     for (size_t i = 0; i < made->n; i++)
         push_token(&json, tokenizer, ids[i]);
     attn_json_end(&json);
-    begin_list(&json, "log_probabilities");
+    begin_list(&json, "log_probs");
     for (size_t i = 0; i < made->n; i++)
-        attn_buffer_append_format(attn_json_value(&json), "%.9g", made->log_probabilities[i]);
+        attn_buffer_append_format(attn_json_value(&json), "%.9g", made->log_probs[i]);
     attn_json_end(&json);
     attn_json_line(&json);
     attn_json_string(attn_json_key(&json, "text"), made->text, made->n_text);
-    attn_json_line(&json);
-    attn_json_bool(attn_json_key(&json, "ended"), made->end == ATTN_GENERATION_TEXT_END);
     attn_json_line(&json);
     attn_json_text(attn_json_key(&json, "end"), attn_generation_end_text(made->end));
     attn_json_line(&json);
@@ -138,8 +136,8 @@ static void take_answer(struct attn_input *input, const struct attn_generation *
                                      .images = input->images,
                                      .n_image = input->n_image};
     } else if (made->n > 0) {
-        input->answer_ids = made->ids + made->n_prompt;
-        input->n_answer_id = made->n;
+        input->continuation_ids = made->ids + made->n_prompt;
+        input->n_continuation_id = made->n;
     }
 }
 

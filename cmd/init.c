@@ -81,11 +81,12 @@ static enum attn_status read_words(const struct init_args *args, struct attn_wor
 {
     if (!args->text)
         return ATTN_OK;
-    return at_stage(ATTN_STAGE_INPUT,
-                    attn_word_list_read(words, args->text, strlen(args->text),
-                                        args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
-                                        args->drop ? args->drop : "", err),
-                    err);
+    return at_stage(
+        ATTN_STAGE_INPUT,
+        attn_word_list_read(words, args->text, strlen(args->text),
+                            args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
+                            args->drop ? args->drop : "", err),
+        err);
 }
 
 static enum attn_status work(const struct init_args *args, struct attn_word_list *words,

@@ -65,7 +65,7 @@ static enum attn_status tabulate(size_t i, const char **when, struct attn_table 
 {
     static const char *const options[] = {"top", "next", "target"};
     struct attn_candidate top = {.token = ""};
-    struct attn_continuation next = {.text = ""};
+    struct attn_next next = {.text = ""};
     struct attn_predicted_metric metric = {.name = ""};
     struct attn_result result = {.predictions = {.has_positions = true}};
     struct attn_table *none = NULL;

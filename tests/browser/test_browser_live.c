@@ -946,7 +946,7 @@ static void percent_of(const char *args, const char *token, char *out, size_t si
              "attnLive.ask(['run', '-m', 'fable', '--top=12', '--json=-', %s])"
              ".then(r => (p => (100 * p).toFixed(p < 0.01 ? 2 : 1) + ' "
              "%%')(JSON.parse(r.out).predictions.top"
-             ".find(p => p.token === '%s').probability))",
+             ".find(p => p.token === '%s').prob))",
              args, token);
     value = attn_browser_text(browser, expression);
     snprintf(out, size, "%s", value);

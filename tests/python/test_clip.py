@@ -36,7 +36,7 @@ class Clip(ModelCase):
             text = self.model.run(row["label"], sites="text_embed").text_embed.astype(np.float64)
             cosine = text @ image / np.linalg.norm(text) / np.linalg.norm(image)
             self.assertAlmostEqual(row["score"], np.exp(1.5) * cosine, 5)
-        self.assertAlmostEqual(sum(row["probability"] for row in top), 1, 6)
+        self.assertAlmostEqual(sum(row["prob"] for row in top), 1, 6)
         with self.assertRaisesRegex(attn.Error, "`labels` compares a picture with texts"):
             self.model.run("a cat", labels=texts)
 

@@ -221,7 +221,7 @@ class Generate(TestCase):
             theirs = cli("generate", "-q", "-m", "fable", "-n", 12, *arguments, "Once upon a time").decode()
             made = model().generate("Once upon a time", 12, **options)
             self.assertTrue(theirs.rstrip("\n").endswith(made.text.rstrip("\n")), (theirs, made.text))
-            self.assertEqual(len(made.ids), len(made.log_probabilities))
+            self.assertEqual(len(made.ids), len(made.log_probs))
 
     def test_tokens_come_as_they_are_made(self):
         heard = []

@@ -66,7 +66,7 @@ class Items(TestCase):
                 np.testing.assert_array_equal(found["resid_pre"][i, k], one.resid_pre[layer][0])
                 np.testing.assert_array_equal(found["z"][i, k], np.stack([one.z[layer, head][0] for head in range(4)]))
             self.assertEqual([row["log_prob"] for row in found["rows"] if row["id"] == item["id"]],
-                             [next["logprob"] for next in one.predictions.next])
+                             [next["log_prob"] for next in one.predictions.next])
         means = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number")
         self.assertEqual((list(means["number"]), list(means["n"])), (["plural", "singular"], [2, 2]))
         rows = found["resid_pre"][:, 1].astype(np.float64)
@@ -90,7 +90,7 @@ class Items(TestCase):
         for i, row in enumerate(made):
             one = model().generate(ITEMS[i]["text"], n=4, temperature=1, seed=5 + i)
             self.assertEqual((row["text"], row["ids"], row["log_probs"], row["end"], row["number"]),
-                             (one.text, list(one.ids), list(one.log_probabilities), one.end, ITEMS[i]["number"]))
+                             (one.text, list(one.ids), list(one.log_probs), one.end, ITEMS[i]["number"]))
         self.assert_raises(TypeError, "a text, messages or items", model().generate)
         items = [{"text": "The keys [place to the cabinet] [verb are]"}, {"text": "The key [verb is]"}]
         table = model().score(items=items, marks=True, regions=["verb", "place"])

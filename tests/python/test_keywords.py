@@ -30,7 +30,7 @@ CALLS = {
 
 # Options with another name, for all commands that have them.
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
-         "tokens": "n", "continuation": "answer", "diff --with": "with_model"}
+         "tokens": "n", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {

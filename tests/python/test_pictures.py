@@ -82,7 +82,7 @@ class Pictures(TestCase):
         run = self.model.run(image=image, queries=[(0, 1), "[CLS]"], top=2, next=["LABEL_3", "0"])
         self.assertEqual(run.pattern[0, 0].shape, (2, 7))
         self.assertEqual([top["token"] for top in run.predictions.top], ["LABEL_0", "LABEL_2"])
-        self.assertAlmostEqual(run.predictions.next["logprob"][1], np.log(run.predictions.top["probability"][0]), 5)
+        self.assertAlmostEqual(run.predictions.next["log_prob"][1], np.log(run.predictions.top["prob"][0]), 5)
 
     def test_many(self):
         items = [{"image": self.path("values.npy")}, {"image": np.load(self.path("rgb.npy"))}, {"image": "nowhere"},
@@ -141,13 +141,13 @@ class Pictures(TestCase):
     def test_questions_beside_a_text(self):
         """What the tool says of the same: with a path or pixels, an answer as text or ids, one or many."""
         picture, other = self.path("smolvlm/picture_0.png"), self.path("smolvlm/picture_2.png")
-        asked = {"image": picture, "answer": " the house", "image_tiles": False}
+        asked = {"image": picture, "continuation": " the house", "image_tiles": False}
         options = ["-q", "-m", self.path("smolvlm"), "--image", picture, "--image-tiles", "off"]
         answer, the = ["--continuation", " the house"], {"target": " the"}
         rows = lambda table: json.loads(table.render("json"))["rows"]
         with attn.Model(self.path("smolvlm")) as model:
             ids = model.run("What?", **asked).ids
-            self.assertEqual(model.run("What?", **{**asked, "answer": ids[-6:]}).ids.tolist(), ids.tolist())
+            self.assertEqual(model.run("What?", **{**asked, "continuation": ids[-6:]}).ids.tolist(), ids.tolist())
             for name, own, given in (("heads", {}, []), ("lens", {}, []), ("score", {}, []), ("sinks", {}, []),
                                      ("heads", {"drop_sinks": 2.5}, ["--drop-sinks", "2.5"]),
                                      ("ablate", {"by": "picture", **the}, ["--by", "picture", "--target", " the"]),
@@ -156,7 +156,7 @@ class Pictures(TestCase):
                     self.assertEqual(rows(getattr(model, name)("What?", **asked, **own)), cli_table(name, *options, *answer, *given, "What?"))
             self.assertEqual(rows(model.spans("What?", image=picture, image_tiles=False, spans="picture,question", continuation=" the house")),
                              cli_table("spans", *options, *answer, "--spans", "picture,question", "What?"))
-            self.assertEqual(rows(model.attribute("What?", **{**asked, "answer": None}, **the)),
+            self.assertEqual(rows(model.attribute("What?", **{**asked, "continuation": None}, **the)),
                              cli_table("attribute", *options, "--target", " the", "What?"))
             self.assertEqual(rows(model.patch("What?", corrupted_image=other, site="z", **asked, **the)),
                              cli_table("patch", *options, *answer, "--corrupted", f"image:{other}", "--clean", "What?", "--target", " the", "--site", "z"))
@@ -175,11 +175,11 @@ class Pictures(TestCase):
     def test_many_beside_a_text(self):
         picture, other = self.path("smolvlm/picture_0.png"), self.path("smolvlm/picture_2.png")
         with attn.Model(self.path("smolvlm")) as model:
-            asked = {"image": picture, "answer": " the house", "image_tiles": False}
-            items = [{"image": picture, "text": "What?", "answer": " the house"}, {"image": other, "text": "What?"}]
+            asked = {"image": picture, "continuation": " the house", "image_tiles": False}
+            items = [{"image": picture, "text": "What?", "continuation": " the house"}, {"image": other, "text": "What?"}]
             score = lambda *items, **options: list(model.score(items=items, image_tiles=False, **options)["nats"])
-            self.assertEqual(score(items[0], {**items[1], "answer": " x"}), score(*items, answer=" x"))
-            self.assertNotEqual(score(*items), score(*items, answer=" x"))
+            self.assertEqual(score(items[0], {**items[1], "continuation": " x"}), score(*items, continuation=" x"))
+            self.assertNotEqual(score(*items), score(*items, continuation=" x"))
             ids = model.run("What?", **asked).ids
             pixels = np.asarray(model.run("What?", **asked, sites="pixel_values").cache["pixel_values"])[0]
             for image in (picture, pixels):
@@ -194,8 +194,8 @@ class Pictures(TestCase):
                 self.assertEqual(not np.asarray(one.cache["picture_map", 2]).any(), is_none)
         for answer in (" it", [5]):
             with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
-                attn.Model("fable").run("What?", answer=answer)
-        self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "answer": "x"}])).tokens), 2)
+                attn.Model("fable").run("What?", continuation=answer)
+        self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "continuation": "x"}])).tokens), 2)
 
     def test_live_page(self):
         with self.assertRaisesRegex(TypeError, "path of the picture"):

@@ -312,7 +312,7 @@ class Changes(TestCase):
         top = seen["predictions"]["top"]
         self.assertEqual(ours.top["id"].tolist(), [row["id"] for row in top])
         self.assertEqual(ours.top["token"].tolist(), [row["token"] for row in top])
-        np.testing.assert_allclose(ours.top["probability"], [row["probability"] for row in top], rtol=1e-6)
+        np.testing.assert_allclose(ours.top["prob"], [row["prob"] for row in top], rtol=1e-6)
         self.assertEqual(ours.next["text"].tolist(), [" are"])
         found = model().run(KEYS, target=" are", foil=" is", queries=[1, -1], sites="pattern").predictions
         self.assertEqual((found.top, found.next, found.metric.columns), (None, None, ["position", "value", "metric"]))

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 static struct attn_candidate top[] = {
-    {.id = 4, .token = "\xe7\x8c\xab\"", .token_size = 4, .probability = 0.75},
-    {.id = 9, .probability = 0.125},
+    {.id = 4, .token = "\xe7\x8c\xab\"", .token_size = 4, .prob = 0.75},
+    {.id = 9, .prob = 0.125},
 };
-static struct attn_continuation next[] = {{.text = " are", .log_probability = -1.5}};
+static struct attn_next next[] = {{.text = " are", .log_prob = -1.5}};
 static const struct attn_predictions predictions = {
     .top = top, .n_top = 2, .next = next, .n_next = 1};
 

@@ -174,7 +174,7 @@ def check(config, seed, tool, scratch):
                 assert abs(out.logits_per_image.item() - logit) < 1e-9
         for row in found["predictions"]["top"]:
             i = TEXTS.index(row["label"])
-            assert abs(row["score"] - logits[i]) < 2e-5 and abs(row["probability"] - shares[i]) < 1e-5, (row, logits)
+            assert abs(row["score"] - logits[i]) < 2e-5 and abs(row["prob"] - shares[i]) < 1e-5, (row, logits)
     return worst
 
 

@@ -163,8 +163,8 @@ def check_predictions(document, printed):
     """What JSON says beside what was printed."""
     top, following = (block.splitlines() for block in printed.decode().split("\n\n"))
     seen = document["predictions"]
-    assert [f"{p['probability']:.6f}\t{p['id']}\t{p['token']}" for p in seen["top"]] == in_json(top)
-    assert [f"{p['logprob']:.6f}\t{p['text']}" for p in seen["next"]] == in_json(following)
+    assert [f"{p['prob']:.6f}\t{p['id']}\t{p['token']}" for p in seen["top"]] == in_json(top)
+    assert [f"{p['log_prob']:.6f}\t{p['text']}" for p in seen["next"]] == in_json(following)
 
 
 # --- CSV --------------------------------------------------------------------------------------

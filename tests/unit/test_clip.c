@@ -181,8 +181,8 @@ START_TEST(labels_are_scored_by_the_cosine_of_both_towers)
 
         ck_assert_str_eq(top->token, texts[top->id]);
         ck_assert_double_eq_tol(top->score, scores.values[top->id], 1e-5);
-        ck_assert_double_eq_tol(top->probability, shares.values[top->id], 1e-5);
-        ck_assert(i == 0 || top->probability <= top[-1].probability);
+        ck_assert_double_eq_tol(top->prob, shares.values[top->id], 1e-5);
+        ck_assert(i == 0 || top->prob <= top[-1].prob);
     }
     attn_result_release(&result);
     attn_npy_release(&scores);

@@ -367,8 +367,8 @@ static void generate_greedily(struct fixture *f)
         f->request.input = (struct attn_input){.ids = made.ids, .n_id = made.n_prompt + i};
         ck_assert(attn_run_request(f->host, &f->request, &result, &f->err) == ATTN_OK);
         ck_assert_int_eq(made.ids[made.n_prompt + i], result.predictions.top[0].id);
-        assert_near(f, "log-probability", i, made.log_probabilities[i],
-                    log(result.predictions.top[0].probability));
+        assert_near(f, "log-probability", i, made.log_probs[i],
+                    log(result.predictions.top[0].prob));
         attn_result_release(&result);
     }
     attn_generation_release(&made);
@@ -386,7 +386,7 @@ static void generate_by_chance(struct fixture *f)
     f->request.input.n_id--; /* one model takes no more */
     f->request.predict.top = 1;
     ck_assert(attn_run_request(f->host, &f->request, &result, &f->err) == ATTN_OK);
-    p = result.predictions.top[0].probability;
+    p = result.predictions.top[0].prob;
     f->request.predict.top = 0;
     args.n_most = 1;
     args.temperature = 1;

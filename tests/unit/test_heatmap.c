@@ -364,8 +364,8 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
                             size_t n_layer, size_t n_head)
 {
     static const size_t words[N] = {0, 1, 1, 2, 3, 3};
-    struct attn_candidate top[] = {{.token = " are", .token_size = 4, .probability = 0.5},
-                                   {.id = 7, .probability = 0.001}};
+    struct attn_candidate top[] = {{.token = " are", .token_size = 4, .prob = 0.5},
+                                   {.id = 7, .prob = 0.001}};
     const struct attn_predictions predictions = {.top = top, .n_top = 2};
     struct matrix m = make_matrix(N);
     struct attn_labels labels = {.selection = select_layers(n_layer, n_head, N),

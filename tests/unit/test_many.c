@@ -126,7 +126,7 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
     if (result->logits != NULL)
         keep(many, result->logits, many->n_vocab * sizeof(float));
     for (size_t i = 0; i < result->predictions.n_top; i++)
-        keep(many, &result->predictions.top[i].probability, sizeof(double));
+        keep(many, &result->predictions.top[i].prob, sizeof(double));
     ck_assert((result->failure == ATTN_RECORD_FAILURE_NONE) == (result->err.message[0] == '\0'));
     many->n_done++;
     many->n_inside--;

@@ -104,8 +104,8 @@ static enum attn_status read_prompt(const char *model, const struct attn_node *p
     s->input.image = s->path;
     s->input.text = string(prompt, "text");
     s->input.n_text = strlen(s->input.text);
-    s->input.answer = string(prompt, "answer");
-    s->input.n_answer = s->input.answer ? strlen(s->input.answer) : 0;
+    s->input.continuation = string(prompt, "answer");
+    s->input.n_continuation = s->input.continuation ? strlen(s->input.continuation) : 0;
     s->reading.chat = is_off(prompt, "chat") ? ATTN_CHAT_OFF : ATTN_CHAT_ON;
     s->reading.image_tiles =
         is_off(prompt, "image_tiles") ? ATTN_IMAGE_TILES_OFF : ATTN_IMAGE_TILES_ON;

@@ -47,7 +47,7 @@ START_TEST(each_mask_has_the_answer_that_it_has_alone)
 
             ck_assert_uint_eq(top->position, position);
             ck_assert_int_eq(top->id, alone.top[i].id);
-            ck_assert(top->probability == alone.top[i].probability);
+            ck_assert(top->prob == alone.top[i].prob);
             ck_assert_ptr_null(top->token);
         }
         attn_predictions_release(&alone);

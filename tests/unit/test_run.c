@@ -339,7 +339,7 @@ START_TEST(answers_top_at_each_chosen_position)
 
             ck_assert_uint_eq(seen->position, positions[i]);
             ck_assert_int_eq(seen->id, one.predictions.top[j].id);
-            ck_assert_double_eq(seen->probability, one.predictions.top[j].probability);
+            ck_assert_double_eq(seen->prob, one.predictions.top[j].prob);
         }
         attn_result_release(&one);
     }
@@ -376,7 +376,7 @@ START_TEST(makes_tables_of_predictions)
     ck_assert_uint_eq(attn_table_n_row(continuations), 4);
     ck_assert_int_eq(attn_table_cell(continuations, 3, 0).integer, 5);
     ck_assert_double_eq(attn_table_cell(continuations, 3, 1).real,
-                        result.predictions.next[3].log_probability);
+                        result.predictions.next[3].log_prob);
     ck_assert_mem_eq(attn_table_cell(continuations, 3, 2).text, " is", 3);
     attn_table_free(top);
     attn_table_free(continuations);
@@ -750,7 +750,7 @@ static void *call(void *argument)
         if (attn_run_request(caller->host, &request, &result, NULL) != ATTN_OK)
             return NULL;
         caller->id = result.predictions.top[0].id;
-        caller->probability = result.predictions.top[0].probability;
+        caller->prob = result.predictions.top[0].prob;
         attn_result_release(&result);
     }
     return NULL;
@@ -771,7 +771,7 @@ START_TEST(serves_several_threads_at_once)
     for (int i = 0; i < N_CALLER; i++) {
         ck_assert_int_ne(callers[i].id, -1);
         ck_assert_int_eq(callers[i].id, callers[0].id);
-        ck_assert_double_eq(callers[i].probability, callers[0].probability);
+        ck_assert_double_eq(callers[i].prob, callers[0].prob);
     }
     attn_host_free(host);
 }

@@ -24,7 +24,8 @@ enum { ATTN_MOST_MEASURED_PICTURE = 8 };
  * `drop_sinks`, those of single pictures where there are several. */
 #define ATTN_MEASURES_OF_PROMPTS                                                                   \
     ((ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~ATTN_MEASURES_ALL &                                 \
-     ~ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) & ~ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE))
+     ~ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) &                                               \
+     ~ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE))
 
 /* The measurements that compute a set of measures; each metric is computed once. Initialize with
  * zeros. */

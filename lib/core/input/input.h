@@ -30,10 +30,11 @@ struct attn_input {
     size_t n_key_mask;
     const char *image; /* the path of a picture (towers/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
-    const char *answer; /* [n_answer] an answer to a text with a picture, appended; NULL: none */
-    size_t n_answer;
-    const int32_t *answer_ids; /* [n_answer_id] or its token ids */
-    size_t n_answer_id;
+    const char *continuation; /* [n_continuation] an answer to a text with a picture, appended;
+                                 NULL: none */
+    size_t n_continuation;
+    const int32_t *continuation_ids; /* [n_continuation_id] or its token ids */
+    size_t n_continuation_id;
     /* [n_image] several pictures in one text: their paths, of which `image` is the first; those
      * that are NULL are in pixels [n_image]. With one picture, these are not read. */
     const char *const *images;

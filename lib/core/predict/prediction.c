@@ -121,12 +121,12 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
 
         top->position = position;
         top->id = ranked[i].id;
-        top->probability = attn_exp(ranked[i].logit - ranked[0].logit) / sum;
+        top->prob = attn_exp(ranked[i].logit - ranked[0].logit) / sum;
         top->score = ranked[i].logit;
         if (kind == ATTN_LABELS_MULTI)
-            top->probability = attn_exp(-attn_softplus(-top->score));
+            top->prob = attn_exp(-attn_softplus(-top->score));
         else if (kind != ATTN_LABELS_SINGLE)
-            top->probability = top->score;
+            top->prob = top->score;
         if (has_labels)
             top->token = attn_class_label(args->model, (size_t)top->id);
         if (has_labels)
@@ -310,7 +310,7 @@ enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
         }
     total = n > 0 ? attn_answer_total(&any, logits) : 0;
     for (size_t i = 0; i < n; i++)
-        found->top[i].probability = attn_exp(found->top[i].score - total);
+        found->top[i].prob = attn_exp(found->top[i].score - total);
     attn_free(logits);
     if (status != ATTN_OK)
         return status;
@@ -352,7 +352,7 @@ static enum attn_status find_at_positions(struct attn_session *session,
     struct attn_logit_rows rows = {.session = session,
                                    .selection = args->positions,
                                    .end = args->positions ? attn_session_n_position(session) : 1};
-    struct attn_continuation *next = found->next;
+    struct attn_next *next = found->next;
 
     while (attn_logit_rows_next(&rows, err))
         for (size_t i = 0; i < rows.n * continuations->n; i++, next++) {
@@ -361,8 +361,8 @@ static enum attn_status find_at_positions(struct attn_session *session,
 
             next->position = rows.first + i / continuations->n;
             next->text = args->question->next[i % continuations->n];
-            next->log_probability = is_alone ? -attn_softplus(-(double)logits[id])
-                                             : -attn_logits_surprisal(logits, args->n_vocab, id);
+            next->log_prob = is_alone ? -attn_softplus(-(double)logits[id])
+                                      : -attn_logits_surprisal(logits, args->n_vocab, id);
         }
     return attn_logit_rows_end(&rows);
 }
@@ -388,12 +388,12 @@ static enum attn_status find_next(struct attn_session *session,
         ATTN_TRY(attn_session_rewind(session, end, err));
         n_left--;
         for (size_t i = 0; i < n; i++) {
-            struct attn_continuation *next = &found->next[n_left * n + i];
+            struct attn_next *next = &found->next[n_left * n + i];
 
             next->position = end - 1;
             next->text = args->question->next[i];
-            ATTN_TRY(log_probability(session, &args->continuations->encodings[i],
-                                     &next->log_probability, err));
+            ATTN_TRY(
+                log_probability(session, &args->continuations->encodings[i], &next->log_prob, err));
         }
     }
     return ATTN_OK;
@@ -504,7 +504,7 @@ enum { TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN, TOP_SCORE, TOP_SPAN, N_
 
 static const struct attn_column top_columns[N_TOP_CELL] = {
     [TOP_POSITION] = {.name = "position", .type = ATTN_VALUE_INTEGER},
-    [TOP_PROBABILITY] = {.name = "probability",
+    [TOP_PROBABILITY] = {.name = "prob",
                          .type = ATTN_VALUE_REAL,
                          .notation = ATTN_NOTATION_FIXED,
                          .digits = 6},
@@ -528,7 +528,7 @@ static const unsigned char given[] = {TOP_SCORE, TOP_TOKEN};
 
 static const struct attn_column next_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},
-    {.name = "logprob",
+    {.name = "log_prob",
      .type = ATTN_VALUE_REAL,
      .unit = "nats",
      .notation = ATTN_NOTATION_FIXED,
@@ -551,7 +551,7 @@ static enum attn_status fill_top(const struct attn_predictions *found, const uns
         char span[48];
         struct attn_cell all[N_TOP_CELL] = {
             [TOP_POSITION] = attn_cell_integer((int64_t)top->position),
-            [TOP_PROBABILITY] = attn_cell_real(top->probability),
+            [TOP_PROBABILITY] = attn_cell_real(top->prob),
             [TOP_ID] = attn_cell_integer(top->id),
             [TOP_TOKEN] = attn_cell_text(top->token, top->token_size),
             [TOP_SCORE] = attn_cell_real(top->score),
@@ -608,7 +608,7 @@ static enum attn_status make_next(const struct attn_predictions *found, struct a
     for (size_t i = 0; i < found->n_next; i++) {
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)found->next[i].position),
-            attn_cell_real(found->next[i].log_probability),
+            attn_cell_real(found->next[i].log_prob),
             attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
 
         ATTN_TRY(attn_table_append(*table, row + n_left_out, 3 - n_left_out, err));

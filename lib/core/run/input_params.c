@@ -118,8 +118,8 @@ void attn_input_share_prompt(const struct attn_input *input, struct attn_input *
         other->ids = input->ids;
         other->n_id = input->n_id;
     }
-    other->answer = input->answer;
-    other->n_answer = input->n_answer;
+    other->continuation = input->continuation;
+    other->n_continuation = input->n_continuation;
 }
 
 void attn_input_share(const struct attn_input *input, struct attn_input *other)
@@ -153,9 +153,9 @@ static const struct attn_param images[] = {
                "be repeated beside a text",
                .second = offsetof(struct attn_request, input.n_image),
                .least = offsetof(struct attn_request, input.image)),
-    ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.answer,
+    ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.continuation,
                "an answer to the text with `image`, which is appended to it",
-               .second = offsetof(struct attn_request, input.n_answer)),
+               .second = offsetof(struct attn_request, input.n_continuation)),
     ATTN_PARAM(TEXTS, "label", "TEXT", struct attn_request, predict.labels,
                "a text that the picture is compared with (CLIP), or the text (models of "
                "sentences): the model becomes a classifier with these labels. May be repeated",

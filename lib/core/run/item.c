@@ -137,9 +137,9 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
 {
     const bool is_second = item->images[1] && input->text && input->text == item->other.text;
 
-    if (!input->answer && !input->answer_ids) {
-        input->answer = given->answer;
-        input->n_answer = given->n_answer;
+    if (!input->continuation && !input->continuation_ids) {
+        input->continuation = given->continuation;
+        input->n_continuation = given->n_continuation;
     }
     if (!model || !attn_model_config(model)->vision.family || !attn_input_is_given(input))
         return;
@@ -147,9 +147,9 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
         input->image = input->images[0];
     if (item->images[0])
         attn_input_set_image(input, item->images[is_second]);
-    if (item->answer_text && attn_input_is_picture(input)) {
-        input->answer = item->answer_text;
-        input->n_answer = strlen(item->answer_text);
+    if (item->continuation && attn_input_is_picture(input)) {
+        input->continuation = item->continuation;
+        input->n_continuation = strlen(item->continuation);
     }
 }
 

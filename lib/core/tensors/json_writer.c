@@ -3,7 +3,7 @@
  *
  *     {"schema": 1, "model": ..., "options": {...}, "ids": [...], "tokens": [...],
  *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
- *      "predictions": {"top": [{"id", "token", "probability"}], "next": [{"text", "logprob"}]}}
+ *      "predictions": {"top": [{"id", "token", "prob"}], "next": [{"text", "log_prob"}]}}
  *
  * where "top" has also a "position" when positions were chosen
  *

@@ -108,18 +108,17 @@ void attn_json_append_predictions(struct attn_buffer *out,
         if (predictions->has_labels || predictions->are_values)
             attn_json_float(attn_json_key(&json, "score"), (float)top->score, precision);
         if (!predictions->are_values)
-            attn_json_float(attn_json_key(&json, "probability"), (float)top->probability,
-                            precision);
+            attn_json_float(attn_json_key(&json, "prob"), (float)top->prob, precision);
         attn_json_end(&json);
     }
     attn_json_end(&json);
     begin_array(&json, "next", has_lines);
     for (size_t i = 0; i < predictions->n_next; i++) {
-        const struct attn_continuation *next = &predictions->next[i];
+        const struct attn_next *next = &predictions->next[i];
 
         begin_prediction(&json, predictions, next->position, has_lines);
         attn_json_text(attn_json_key(&json, "text"), next->text);
-        attn_json_float(attn_json_key(&json, "logprob"), (float)next->log_probability, precision);
+        attn_json_float(attn_json_key(&json, "log_prob"), (float)next->log_prob, precision);
         attn_json_end(&json);
     }
     attn_json_end(&json);

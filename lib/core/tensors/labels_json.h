@@ -19,8 +19,8 @@ void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
-/* Appends {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a",
- * "logprob": -1}]}. HAS_LINES: one entry per line. */
+/* Appends {"top": [{"id": 5, "token": " it", "prob": 0.25}],"next": [{"text": "a",
+ * "log_prob": -1}]}. HAS_LINES: one entry per line. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

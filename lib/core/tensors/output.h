@@ -96,16 +96,16 @@ struct attn_candidate {
     int32_t id;
     const char *token; /* bytes of the token, or NULL */
     size_t token_size;
-    double probability;   /* 0..1 */
+    double prob;          /* 0..1 */
     double score;         /* the logit */
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 
-struct attn_continuation {
-    size_t position;        /* position after which it is predicted */
-    const char *text;       /* null-terminated */
-    double log_probability; /* natural logarithm, summed over its tokens */
-    const void *later[4];   /* NULL: room for fields of later versions */
+struct attn_next {
+    size_t position;      /* position after which it is predicted */
+    const char *text;     /* null-terminated */
+    double log_prob;      /* natural logarithm, summed over its tokens */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* A metric of the next token, as the answers of questions use it (predict/answer.h). */
@@ -119,13 +119,13 @@ struct attn_predicted_metric {
 struct attn_predictions {
     struct attn_candidate *top; /* [n_top] sorted by position, then from the most probable on */
     size_t n_top;
-    bool has_labels;    /* `top` are texts with which a picture was compared */
-    bool is_in_place;   /* predicted tokens are at the positions, not after them */
-    bool has_positions; /* the user chose positions; otherwise only the last one is predicted */
-    bool are_values;    /* labels have no probabilities: `score` is a value */
-    bool are_spans;     /* `top` are spans: they begin at `position` and end at `id` */
-    bool are_of_whole;  /* `top` are labels of the whole text or picture */
-    struct attn_continuation *next; /* [n_next] sorted by position, then in the order given */
+    bool has_labels;        /* `top` are texts with which a picture was compared */
+    bool is_in_place;       /* predicted tokens are at the positions, not after them */
+    bool has_positions;     /* the user chose positions; otherwise only the last one is predicted */
+    bool are_values;        /* labels have no probabilities: `score` is a value */
+    bool are_spans;         /* `top` are spans: they begin at `position` and end at `id` */
+    bool are_of_whole;      /* `top` are labels of the whole text or picture */
+    struct attn_next *next; /* [n_next] sorted by position, then in the order given */
     size_t n_next;
     struct attn_predicted_metric *metric; /* [n_metric] sorted by position */
     size_t n_metric;

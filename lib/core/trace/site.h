@@ -98,7 +98,7 @@ enum attn_site_layout {
     X(DECAY, 80, "decay", "mixer.hook_decay", LAYER, VECTOR, "T Hm")                               \
     X(BETA, 81, "beta", "mixer.hook_beta", LAYER, VECTOR, "T Hm")                                  \
     X(MIXING, 82, "mixing", "mixer.hook_mixing", LAYER, MATRIX, "Hm T S")                          \
-    X(MIXING_BAND, 83, "mixing_band", "mixer.hook_mixing", LAYER, RANK, "D T taps")                \
+    X(MIXING_BAND, 83, "mixing_band", "mixer.hook_mixing_band", LAYER, RANK, "D T taps")           \
     X(MIXING_NORM, 84, "mixing_norm", "mixer.hook_mixing_norm", LAYER, MATRIX, "Hm T S")           \
     X(MIXER_Z, 77, "mixer_z", "mixer.hook_mixer_z", LAYER, VECTOR, "T Hm dv")                      \
     X(MIXER_OUT, 78, "mixer_out", "hook_mixer_out", LAYER, VECTOR, "T D")                          \

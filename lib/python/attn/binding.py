@@ -564,7 +564,7 @@ ATTN_MEASURE_PICTURE_4 = 38
 ATTN_MEASURE_PICTURE_5 = 39
 ATTN_MEASURE_PICTURE_6 = 40
 ATTN_MEASURE_PICTURE_7 = 41
-ATTN_MEASURE_SINKS = 28
+ATTN_MEASURE_PICTURE_SINKS = 28
 ATTN_MEASURE_QUESTION = 29
 ATTN_MEASURE_ANSWER = 30
 ATTN_MEASURE_OTHER = 31
@@ -872,7 +872,7 @@ class attn_candidate(Structure):
     pass
 
 
-class attn_continuation(Structure):
+class attn_next(Structure):
     pass
 
 
@@ -1427,10 +1427,10 @@ attn_input._fields_ = [
     ("n_key_mask", c_size_t),
     ("image", c_char_p),
     ("pixels", POINTER(attn_pixels)),
-    ("answer", c_char_p),
-    ("n_answer", c_size_t),
-    ("answer_ids", POINTER(c_int32)),
-    ("n_answer_id", c_size_t),
+    ("continuation", c_char_p),
+    ("n_continuation", c_size_t),
+    ("continuation_ids", POINTER(c_int32)),
+    ("n_continuation_id", c_size_t),
     ("images", POINTER(c_char_p)),
     ("n_image", c_size_t),
     ("later", c_void_p * 2),
@@ -1639,14 +1639,14 @@ attn_candidate._fields_ = [
     ("id", c_int32),
     ("token", c_char_p),
     ("token_size", c_size_t),
-    ("probability", c_double),
+    ("prob", c_double),
     ("score", c_double),
     ("later", c_void_p * 4),
 ]
-attn_continuation._fields_ = [
+attn_next._fields_ = [
     ("position", c_size_t),
     ("text", c_char_p),
-    ("log_probability", c_double),
+    ("log_prob", c_double),
     ("later", c_void_p * 4),
 ]
 attn_predicted_metric._fields_ = [
@@ -1664,7 +1664,7 @@ attn_predictions._fields_ = [
     ("are_values", c_bool),
     ("are_spans", c_bool),
     ("are_of_whole", c_bool),
-    ("next", POINTER(attn_continuation)),
+    ("next", POINTER(attn_next)),
     ("n_next", c_size_t),
     ("metric", POINTER(attn_predicted_metric)),
     ("n_metric", c_size_t),
@@ -2117,7 +2117,7 @@ attn_item._fields_ = [
     ("end", c_uint64),
     ("texts", POINTER(attn_input)),
     ("images", c_char_p * 2),
-    ("answer_text", c_char_p),
+    ("continuation", c_char_p),
     ("has_empty_text", c_bool),
     ("keys", attn_places),
     ("place_capacity", c_size_t),
@@ -2351,7 +2351,7 @@ attn_generation._fields_ = [
     ("ids", POINTER(c_int32)),
     ("n_prompt", c_size_t),
     ("n", c_size_t),
-    ("log_probabilities", POINTER(c_double)),
+    ("log_probs", POINTER(c_double)),
     ("text", c_char_p),
     ("n_text", c_size_t),
     ("end", c_int),

@@ -114,7 +114,7 @@ def _have_pixels(items) -> bool:
     """Whether one of a list of dicts has a picture in memory, which JSON has no word for."""
     found = isinstance(items, (list, tuple)) and any(
         isinstance(item, dict) and not isinstance(item.get("image"), (str, os.PathLike, type(None))) for item in items)
-    others = sorted({key for item in items for key in item} - {"image", "text", "ids", "answer", *PARTS}) if found else []
+    others = sorted({key for item in items for key in item} - {"image", "text", "ids", "continuation", *PARTS}) if found else []
     if others:
         raise TypeError(f"items have pictures in memory and '{others[0]}', expected paths of pictures beside other keys")
     return found

@@ -84,7 +84,7 @@ class _Many:
         """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
         parts = {name: item.get(name) for name in PARTS} if isinstance(item, dict) else {}
-        image, answer = (item.get("image"), item.get("answer")) if isinstance(item, dict) else (None, None)
+        image, continuation = (item.get("image"), item.get("continuation")) if isinstance(item, dict) else (None, None)
         failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None and text is None else _failure_of(text)
         try:
             if text is not None or image is None:
@@ -94,8 +94,8 @@ class _Many:
                 record.images[0] = keep[-1]
             elif image is not None:
                 fill_image(record.input, image, "image", keep)
-            if isinstance(answer, str):  # likewise
-                record.answer_text = terminated(answer, "answer")
+            if isinstance(continuation, str):  # likewise
+                record.continuation = terminated(continuation, "continuation")
             if isinstance(item, dict) and isinstance(item.get("neutral"), str):
                 record.neutral.text = terminated(item["neutral"], "neutral")
             if source is not None:
@@ -292,7 +292,7 @@ def _draw(draw, given: dict, again: tuple, *how) -> bytes | None:
     item, is_seen = again
     if isinstance(item, dict):
         text = item.get("text", item.get("ids"))
-        names = ("source", *PARTS, *(("image", "answer") if is_seen else () if text is not None else ("image",)))
+        names = ("source", *PARTS, *(("image", "continuation") if is_seen else () if text is not None else ("image",)))
         return draw({**given, "text": text, **{name: item[name] for name in names if item.get(name) is not None}}, *how)
     return draw({**given, "text": item}, *how)
 

@@ -177,7 +177,8 @@ class Model(questions.Questions):
         text        a str; or token ids [n]; or embeddings [n, d_model] of floats
         image       instead of a text, or beside it, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture,
                     uint8 [H, W, 3], which preprocessor_config.json prepares; or its values, floats [C, H, W]
-        answer      an answer to the text beside a picture, which is appended: a text, or token ids
+        continuation
+                    an answer to the text beside a picture, which is appended: a text, or token ids
         chat, system, messages
                     whether the text is put into the form of a conversation, or the path of a template; what the system
                     says before it; or a whole conversation instead of a text, a list of dicts, a path or JSON

@@ -7,7 +7,7 @@ from typing import Any, Iterable
 
 from . import binding as c
 from .library import call, lib, path_bytes, terminated
-from .values import (PARTS, choice, fill_answer, fill_image, fill_input, fill_pair, flag, listed, mask_array, ndarray, real, spec, texts,
+from .values import (PARTS, choice, fill_continuation, fill_image, fill_input, fill_pair, flag, listed, mask_array, ndarray, real, spec, texts,
                      whole, with_points)
 
 _OLDER = {("direction", "denoise"): "restore"}  # words of older versions
@@ -49,8 +49,8 @@ def inputs_of(values, what: str, keep: list):
             fill_input(item, text, what, keep)
         if given.get("image") is not None:
             fill_image(item, given["image"], what, keep)
-        if given.get("answer") is not None:
-            fill_answer(item, given["answer"], keep)
+        if given.get("continuation") is not None:
+            fill_continuation(item, given["continuation"], keep)
         if given.get("source") is not None:
             raise ValueError(f"{what} holds a `source`, expected one for all")
         fill_pair(item, c.attn_input(), keep, **{name: given.get(name) for name in PARTS})

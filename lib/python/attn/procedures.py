@@ -325,12 +325,12 @@ def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 
 
 
 class Generation(NamedTuple):
-    """What Model.generate made. text: str, None without a tokenizer; ids int64 [n] and log_probabilities float64 [n],
+    """What Model.generate made. text: str, None without a tokenizer; ids int64 [n] and log_probs float64 [n],
     natural, of the tokens that were made; prompt_ids int64; end: "length", "context", "end_of_text" or "stop"."""
 
     text: str | None
     ids: np.ndarray
-    log_probabilities: np.ndarray
+    log_probs: np.ndarray
     prompt_ids: np.ndarray
     end: str
 
@@ -396,5 +396,5 @@ def _generation(made: c.attn_generation) -> Generation:
     if address:
         text = string_at(address, made.n_text).decode("utf-8", "replace")
     ids = np.array(made.ids[:made.n_prompt + made.n], np.int64)
-    return Generation(text, ids[made.n_prompt:], np.array(made.log_probabilities[:made.n], np.float64),
+    return Generation(text, ids[made.n_prompt:], np.array(made.log_probs[:made.n], np.float64),
                       ids[:made.n_prompt], lib.attn_generation_end_text(made.end).decode())

@@ -16,7 +16,7 @@ from . import binding as c
 from .errors import Note
 from .library import call, default, lib, noting, terminated, unexpected
 from .params import fill_all, keywords_of, parameters_of, words_of
-from .values import PARTS, choice, fill_answer, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
+from .values import PARTS, choice, fill_continuation, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
 
 STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_TOWER + 1))
 SITES = {lib.attn_site_name(site).decode(): site for site in range(c.ATTN_N_SITE)}
@@ -261,13 +261,13 @@ def edit_texts(given: dict[str, Any], keep: list) -> Owned:
 class Request:
     """A struct attn_request, and what it borrows."""
 
-    def __init__(self, text=None, *, image=None, source=None, edits=(), labels=(), label_ids=(), label_images=(), answer=None,
+    def __init__(self, text=None, *, image=None, source=None, edits=(), labels=(), label_ids=(), label_images=(), continuation=None,
                  asked=None, pair=None, types=None, key_mask=None, host=None, **given):
         """GIVEN has what the library's lists of parameters name: OPTIONS."""
         unknown = given.keys() - set(OPTIONS)
         if unknown:
             from .items import OPTIONS as of_items  # which imports this module
-            raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "answer", "source", "edits", "labels", "label_ids", "label_images",
+            raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "continuation", "source", "edits", "labels", "label_ids", "label_images",
                              *PARTS)
         self.keep: list = []
         request = self.struct = default(c.attn_request)
@@ -275,8 +275,8 @@ class Request:
             fill_input(request.input, text, "text", self.keep)
         if image is not None:
             fill_image(request.input, image, "image", self.keep)
-        if answer is not None:
-            fill_answer(request.input, answer, self.keep)
+        if continuation is not None:
+            fill_continuation(request.input, continuation, self.keep)
         if source is not None:
             fill_input(request.source, source, "source", self.keep)
         self.parts = {"pair": pair, "types": types, "key_mask": key_mask}

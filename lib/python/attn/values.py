@@ -246,14 +246,14 @@ def _integers(values, what: str, keep: list):
     return cast(array.ctypes.data, POINTER(c_int32)), len(array)
 
 
-def fill_answer(where: c.attn_input, value, keep: list) -> None:
+def fill_continuation(where: c.attn_input, value, keep: list) -> None:
     """VALUE is a text, or token ids."""
     if isinstance(value, (str, bytes, bytearray)):
-        data = utf8(value, "answer")
+        data = utf8(value, "continuation")
         keep.append(data)
-        where.answer, where.n_answer = data, len(data)
+        where.continuation, where.n_continuation = data, len(data)
     else:
-        where.answer_ids, where.n_answer_id = _integers(value, "answer", keep)
+        where.continuation_ids, where.n_continuation_id = _integers(value, "continuation", keep)
 
 
 def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:

@@ -74,7 +74,7 @@ const struct attn_column attn_align_columns[ATTN_ALIGN_N_COLUMN] = {
         ATTN_COLUMN_DERIVED("mass", 6, SHARE, "weight on the linked tokens", .shown = SHOW_TOKENS),
     [CHANCE] = ATTN_COLUMN_DERIVED("chance", 6, SHARE, NULL, .shown = SHOW_TOKENS),
     [N] = ATTN_COLUMN_OF(COUNT, "n", INTEGER, .traits = ATTN_TRAIT_COUNT, .shown = SHOW_SCORES),
-    [LINKS] = ATTN_COLUMN_WITH("links", INTEGER, COUNT, .shown = SHOW_LINKS),
+    [LINKS] = ATTN_COLUMN_WITH("n_link", INTEGER, COUNT, .shown = SHOW_LINKS),
     [SURE] = ATTN_COLUMN_WITH("sure", INTEGER, COUNT, .shown = SHOW_LINKS),
     [POSSIBLE] = ATTN_COLUMN_WITH("possible", INTEGER, COUNT, .shown = SHOW_LINKS),
     [PRECISION] = ATTN_COLUMN_RATE("precision", 6, "precision of the links", ATTN_TRAIT_DERIVED,
@@ -83,7 +83,7 @@ const struct attn_column attn_align_columns[ATTN_ALIGN_N_COLUMN] = {
                                 .shown = SHOW_LINKS),
     [AER] =
         ATTN_COLUMN_RATE("aer", 6, "alignment error rate", ATTN_TRAIT_DERIVED, .shown = SHOW_LINKS),
-    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT, .shown = SHOW_TOKENS),
+    [TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .shown = SHOW_TOKENS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -102,7 +102,7 @@ enum attn_status attn_link_scores(const char *links, const char *gold, struct at
          .type = ATTN_VALUE_INTEGER,
          .role = ATTN_ROLE_COUNT,
          .traits = ATTN_TRAIT_COUNT},
-        ATTN_COLUMN_WITH("links", INTEGER, COUNT),
+        ATTN_COLUMN_WITH("n_link", INTEGER, COUNT),
         ATTN_COLUMN_WITH("sure", INTEGER, COUNT),
         ATTN_COLUMN_WITH("possible", INTEGER, COUNT),
         ATTN_COLUMN_RATE("precision", 6, "precision of the links", 0),

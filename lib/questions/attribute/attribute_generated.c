@@ -74,8 +74,8 @@ struct attn_input attn_generation_input(const struct attn_input *input,
     if (!input->image && !input->pixels)
         return continued;
     continued = *input;
-    continued.answer_ids = made->ids + made->n_prompt;
-    continued.n_answer_id = made->n;
+    continued.continuation_ids = made->ids + made->n_prompt;
+    continued.n_continuation_id = made->n;
     return continued;
 }
 

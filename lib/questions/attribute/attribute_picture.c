@@ -360,7 +360,8 @@ static enum attn_status append_parts(struct picture_attribution *a, bool has_til
 static enum attn_status append_all(struct picture_attribution *a, struct attn_error *err)
 {
     const bool is_length = is_of(a, ATTN_ATTRIBUTE_SALIENCY);
-    const bool is_alone = is_length || a->args->by == ATTN_ATTRIBUTE_BY_PIXEL; /* no text and no sum */
+    const bool is_alone =
+        is_length || a->args->by == ATTN_ATTRIBUTE_BY_PIXEL; /* no text and no sum */
     double picture = a->args->by == ATTN_ATTRIBUTE_BY_PIXEL ? a->whole : 0;
 
     for (size_t i = 0; i < a->n_cell && !is_alone; i++)
@@ -421,7 +422,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_attribute_args *args = given;
 
     attn_drawn_ask(drawn, "of each cell (%s)",
-                   args->by == ATTN_ATTRIBUTE_BY_PIXEL                            ? "gradient x pixels"
+                   args->by == ATTN_ATTRIBUTE_BY_PIXEL           ? "gradient x pixels"
                    : args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT ? "gradient x input"
                    : args->method == ATTN_ATTRIBUTE_SALIENCY     ? "saliency"
                                                                  : "integrated gradients");

@@ -645,7 +645,8 @@ static enum attn_status add_facts(const struct attn_circuit_args *args,
                                   const struct attn_table *found, struct attn_table *table,
                                   struct attn_error *err)
 {
-    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_CONTROL};
+    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS,
+                                ATTN_CIRCUIT_CONTROL};
     enum { N_SHOWN = sizeof shown / sizeof *shown, N_BEFORE = 3, N_FACT = N_SHOWN + N_BEFORE + 1 };
     const struct attn_table *before = attn_table_about(table);
     struct attn_column about[N_FACT];

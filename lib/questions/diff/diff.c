@@ -42,7 +42,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROWS] = ATTN_COLUMN_WITH("rows", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE),
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
-    [AT] = ATTN_COLUMN("at", INTEGER, .range = ATTN_RANGE_POSITIVE, .shown = ATTN_SHOWN_ALONE),
+    [AT] =
+        ATTN_COLUMN("position", INTEGER, .range = ATTN_RANGE_POSITIVE, .shown = ATTN_SHOWN_ALONE),
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
     [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE,
                                     "mean recall of the 5 largest weights", .shown = SHOW_RECALL),

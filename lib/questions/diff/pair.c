@@ -206,7 +206,7 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
             cells[WEIGHT] = attn_cell_real((double)side->row[k]);
         } else {
             cells[TOKEN] = token_cell(next->token, next->token_size, (int32_t)next->id, room);
-            cells[PROB] = attn_cell_real(next->probability);
+            cells[PROB] = attn_cell_real(next->prob);
             for (size_t j = 0; j < others->n_top; j++)
                 differs = differs && others->top[j].id != next->id;
         }

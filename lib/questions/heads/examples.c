@@ -46,7 +46,7 @@ enum {
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_HEAD(STACK, 0),
     [BIN] = ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE),
-    [PLACE] = ATTN_COLUMN("place", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [PLACE] = ATTN_COLUMN("rank", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, POSITIVE, "value"),
     [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE),
     [QUERY] = ATTN_COLUMN("query", INTEGER),

@@ -12,7 +12,7 @@
  * which the last has the largest values. The table has rows for some texts of each bin:
  *
  *     layer, head
- *     bin, place                 bin from 1; place 1 has the largest value of those shown
+ *     bin, rank                  bin from 1; rank 1 has the largest value of those shown
  *     value                      the value of the text
  *     id                         the id of the item; or its number, from 0
  *     query, query_token         the row with the largest value, the first of equal ones

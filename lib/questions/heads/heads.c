@@ -77,11 +77,12 @@ static const struct attn_param param_rows[] = {
                "random (baseline). The 20 largest. It compares sizes of maps; it does not show "
                "that the later head uses what the earlier one writes",
                .words = "none|q|k|v"),
-    ATTN_PARAM(TEXT, "svd", "L.H[:ov|qk][:N]", struct attn_heads_args, svd,
-               "instead of a text, read the weights of one head: singular directions of its map "
-               "W_V W_O (ov, default) or W_Q W_K^T (qk), and the tokens of the vocabulary that lie "
-               "farthest along each side, of the N directions (5) with the largest singular values. "
-               "The sign of a direction is that of its largest component on the first side"),
+    ATTN_PARAM(
+        TEXT, "svd", "L.H[:ov|qk][:N]", struct attn_heads_args, svd,
+        "instead of a text, read the weights of one head: singular directions of its map "
+        "W_V W_O (ov, default) or W_Q W_K^T (qk), and the tokens of the vocabulary that lie "
+        "farthest along each side, of the N directions (5) with the largest singular values. "
+        "The sign of a direction is that of its largest component on the first side"),
     ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, n_top,
                "of `svd`: K tokens on each side; default: 5", .least = 1),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
@@ -380,7 +381,7 @@ static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
     const attn_measure_set shares = ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1;
 
     return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |
-           (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0) |
+           (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) : 0) |
            (request->input.n_image > 1 ? ATTN_MEASURES_OF_IMAGES(request->input.n_image) : 0);
 }
 
@@ -557,7 +558,7 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
                                       struct attn_error *err)
 {
     const attn_measure_set of_prompts = ATTN_MEASURES_OF_PROMPTS |
-                                        ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) |
+                                        ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) |
                                         ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE);
     const char *needing = args->is_localized                   ? "localize"
                           : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"

@@ -134,7 +134,7 @@ struct attn_heads_args {
      *     from_layer, from_head, to_layer, to_head, score, baseline (1/sqrt(D)) */
     enum attn_heads_composition composition;
     /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed, with
-     * ":N" N of them, else 5; or NULL: direction, singular, share, gap, side, place, id, token,
+     * ":N" N of them, else 5; or NULL: direction, singular, share, gap, side, rank, id, token,
      * value */
     const char *svd;
     size_t n_top; /* of svd: tokens on each side; 0: 5 */

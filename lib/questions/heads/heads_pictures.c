@@ -62,9 +62,11 @@ static enum attn_status add(const struct attn_heads_run *heads, void *reading,
 static enum attn_status finish(struct attn_heads_run *heads, void *reading, struct attn_error *err)
 {
     static const int shares[] = {
-        [ATTN_SHARE_OTHER] = ATTN_HEAD_OF_OTHER,       [ATTN_SHARE_PICTURE] = ATTN_HEAD_OF_PICTURE,
-        [ATTN_SHARE_QUESTION] = ATTN_HEAD_OF_QUESTION, [ATTN_SHARE_ANSWER] = ATTN_HEAD_OF_ANSWER,
-        [ATTN_SHARE_SINKS] = ATTN_HEAD_OF_SINKS,
+        [ATTN_SHARE_OTHER] = ATTN_HEAD_OF_OTHER,
+        [ATTN_SHARE_PICTURE] = ATTN_HEAD_OF_PICTURE,
+        [ATTN_SHARE_QUESTION] = ATTN_HEAD_OF_QUESTION,
+        [ATTN_SHARE_ANSWER] = ATTN_HEAD_OF_ANSWER,
+        [ATTN_SHARE_SINKS] = ATTN_HEAD_OF_PICTURE_SINKS,
     };
     /* the share of the picture from which on heads are kept, in JSON */
     static const struct attn_column about_localized = ATTN_COLUMN_REAL("threshold", 4, NULL, SHARE);

@@ -213,7 +213,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [SHARE] = ATTN_COLUMN_REAL("share", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
     [GAP] = ATTN_COLUMN_REAL("gap", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
     [SIDE] = ATTN_COLUMN("side", TEXT),
-    [PLACE] = ATTN_COLUMN("place", INTEGER),
+    [PLACE] = ATTN_COLUMN("rank", INTEGER),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [VALUE] = ATTN_COLUMN_REAL("value", 4, NULL, SIGNED),

@@ -44,7 +44,7 @@ static const struct attn_column head_columns[N_HEAD_COLUMN] = {
     [FIRST_WEIGHT] = ATTN_COLUMN_QUANTITY("first_weight", 4, NULL, SHARE, "weight of position 0"),
     [FIRST_RATE] = ATTN_COLUMN_RATE("first_rate", 4, "position 0 is a sink", 0),
     [RATE] = ATTN_COLUMN_RATE("rate", 4, "there is a sink", 0),
-    [COLUMNS] = ATTN_COLUMN_WHOLE("columns", "sinks other than position 0"),
+    [COLUMNS] = ATTN_COLUMN_WHOLE("other_sinks", "sinks other than position 0"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight of the largest column"),

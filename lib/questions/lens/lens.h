@@ -52,12 +52,12 @@ struct attn_lens_args {
  * Its layers choose rows. Its sites may add resid_mid and resid_post to resid_pre of all layers.
  * The table has the columns
  *
- *     layer, site, position, place, id, token, prob          place 1: the most probable
+ *     layer, site, position, rank, id, token, prob           rank 1: the most probable
  *     layer, site, position, rank, prob, logit               with a target; rank 1: most probable
  *     layer, site, position, rank, id, token, prob, logit    with `n_answer`, a row for each answer
- *     layer, head, position, place, id, token, logit         for heads; place -1: the smallest
+ *     layer, head, position, rank, id, token, logit          for heads; rank -1: the smallest
  *     layer, head, position, rank, logit                     for heads with a target
- *     position, place, id, token, cosine                     with `finds_alike`
+ *     position, rank, id, token, cosine                     with `finds_alike`
  *
  * and with a foil logit_diff, the target's logit minus the foil's; with `measures` entropy and kl.
  *

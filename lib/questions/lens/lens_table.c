@@ -53,7 +53,7 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
     [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT, .shown = SHOW_STREAM),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
-    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER, .shown = SHOW_LIST),
+    [PLACE] = ATTN_COLUMN_OF(PLACE, "rank", INTEGER, .shown = SHOW_LIST),
     [RANK] = ATTN_COLUMN_WHOLE("rank", "rank of the token", .shown = SHOW_RANK),
     [MEAN_RANK] =
         ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
@@ -119,7 +119,8 @@ static unsigned role_of_answers(const struct attn_table *table)
     const size_t token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
 
     if (!table || token == SIZE_MAX ||
-        attn_table_find(table, attn_lens_columns[RANK].name) == SIZE_MAX)
+        attn_table_find(table, attn_lens_columns[RANK].name) == SIZE_MAX ||
+        attn_table_find_role(table, ATTN_ROLE_PLACE) < SIZE_MAX)
         return 0;
     for (size_t i = 0; i < attn_table_n_row(table); i++)
         if (attn_table_cell(table, i, token).type == ATTN_VALUE_MISSING)

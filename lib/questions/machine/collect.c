@@ -75,13 +75,13 @@ struct collecting {
     struct attn_frame frame;
     const struct attn_collect_args *args;
     struct attn_request_predict predict;
-    struct attn_records *arrays; /* owns; or NULL */
+    struct attn_records *arrays;  /* owns; or NULL */
     struct attn_item_sides sides; /* of `mean_by` */
-    size_t n_row;                /* rows of the first item; 0 before that item */
-    bool is_each;                /* items may have a row for each token or span */
-    bool has_records;            /* `each` gets a record for each item, without rows */
-    bool has_cells;              /* rows are the cells of patterns */
-    bool is_asked;               /* predictions are requested; items may have continuations */
+    size_t n_row;                 /* rows of the first item; 0 before that item */
+    bool is_each;                 /* items may have a row for each token or span */
+    bool has_records;             /* `each` gets a record for each item, without rows */
+    bool has_cells;               /* rows are the cells of patterns */
+    bool is_asked;                /* predictions are requested; items may have continuations */
 };
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -336,7 +336,7 @@ static enum attn_status append_top(const struct attn_item_result *result, size_t
                                        : attn_cell_string(id);
         row[END] = attn_cell_integer(top->id);
         row[SCORE] = attn_cell_real(top->score);
-        row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->probability));
+        row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->prob));
         ATTN_TRY(attn_rows_append(rows, row, err));
     }
     row[RANK] = attn_cell_missing();
@@ -348,12 +348,12 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
                                     struct attn_error *err)
 {
     for (size_t i = 0; i < found->n_next; i++) {
-        const struct attn_continuation *next = &found->next[i];
+        const struct attn_next *next = &found->next[i];
 
         if (next->position != position && !found->are_of_whole)
             continue;
         row[NEXT] = attn_cell_text(next->text, strlen(next->text));
-        row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_probability);
+        row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_prob);
         ATTN_TRY(attn_rows_append(rows, row, err));
     }
     return ATTN_OK;

@@ -87,7 +87,8 @@ enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const stru
         if (strcmp(fold->labels[i], "id") != 0)
             ATTN_TRY(check_label(item, fold->labels[i], i < fold->n_label ? "group_by" : "cluster",
                                  err));
-    return fold->pairing.of.label ? check_label(item, fold->pairing.of.label, "paired", err) : ATTN_OK;
+    return fold->pairing.of.label ? check_label(item, fold->pairing.of.label, "paired", err)
+                                  : ATTN_OK;
 }
 
 size_t attn_fold_label_size(const struct attn_item_label *label)

@@ -200,7 +200,7 @@ static void find_defaults(struct attn_stream *stream)
                                &stream->defaults);
     if (attn_input_is_given(&call->request->source))
         attn_item_defaults_add(&stream->defaults, "source", NULL);
-    if (call->request->input.answer)
+    if (call->request->input.continuation)
         attn_item_defaults_add(&stream->defaults, "answer", "continuation");
 }
 

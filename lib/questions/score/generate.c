@@ -207,7 +207,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     generator->n_most = generator->n_most > room ? room : generator->n_most;
     made->n_prompt = text->ids ? text->n : 0;
     ATTN_TRY(ATTN_ALLOC(made->ids, made->n_prompt + generator->n_most, err));
-    ATTN_TRY(ATTN_ALLOC(made->log_probabilities, generator->n_most, err));
+    ATTN_TRY(ATTN_ALLOC(made->log_probs, generator->n_most, err));
     generator->weights = attn_frame_alloc(frame, n_vocab, sizeof *generator->weights);
     generator->allowed = attn_frame_alloc(frame, n_vocab, sizeof *generator->allowed);
     generator->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *generator->ranked);
@@ -424,8 +424,8 @@ static enum attn_status make_token(struct generator *generator, bool *is_over,
         *is_over = true;
         return ATTN_OK;
     }
-    ATTN_TRY(attn_session_log_probability(generator->frame.session, id,
-                                          &made->log_probabilities[made->n], err));
+    ATTN_TRY(
+        attn_session_log_probability(generator->frame.session, id, &made->log_probs[made->n], err));
     ATTN_TRY(append_text(generator, id, err));
     made->ids[made->n_prompt + made->n++] = id;
     stop = find_stop(generator);
@@ -479,7 +479,7 @@ enum { PROMPT, TEXT, TOKENS, LOG_PROB, IDS, LOG_PROBS, END, ROW_TYPE, N_COLUMN }
 static const struct attn_column item_columns[N_COLUMN] = {
     [PROMPT] = ATTN_COLUMN("prompt", TEXT),
     [TEXT] = ATTN_COLUMN("text", TEXT),
-    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+    [TOKENS] = ATTN_COLUMN("n_token", INTEGER),
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED),
     [IDS] = ATTN_COLUMN("ids", LIST),
     [LOG_PROBS] = {.name = "log_probs", .type = ATTN_VALUE_REALS, .unit = "nats"},
@@ -502,7 +502,7 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
     ATTN_TRY(attn_frame_memory(&generator->frame, err));
     for (size_t i = 0; i < made->n; i++) {
         ids[i] = made->ids[made->n_prompt + i];
-        log_probs[i] = made->log_probabilities[i];
+        log_probs[i] = made->log_probs[i];
         sum += log_probs[i];
     }
     if (!input->text)
@@ -612,7 +612,7 @@ void attn_generation_release(struct attn_generation *made)
     if (!made)
         return;
     attn_free(made->ids);
-    attn_free(made->log_probabilities);
+    attn_free(made->log_probs);
     attn_free(made->text);
     *made = ATTN_GENERATION_DEFAULT;
 }

@@ -66,7 +66,7 @@ struct attn_generation {
     int32_t *ids;    /* [n_prompt + n] owns; the prompt, then the generated tokens */
     size_t n_prompt; /* 0 if the input is embeddings, without ids */
     size_t n;
-    double *log_probabilities; /* [n] owns; natural, at temperature 1 */
+    double *log_probs; /* [n] owns; natural, at temperature 1 */
     char *text; /* [n_text] owns; text of the generated tokens, or NULL without a tokenizer */
     size_t n_text;
     enum attn_generation_end end;
@@ -88,7 +88,7 @@ ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct att
  * the study:
  *
  *     prompt, text           the text of the item, and its continuation
- *     tokens, log_prob       the number of generated tokens, and the sum of their log probabilities
+ *     n_token, log_prob      the number of generated tokens, and the sum of their log probabilities
  *     ids, log_probs         of each token; log_probs is a text, "[-1.5, -0.25]"
  *     end                    attn_generation_end_text
  *

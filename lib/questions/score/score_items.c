@@ -67,7 +67,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
         ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal", .shown = SHOW_TEXT),
     [ITEM_BITS] =
         ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal", .shown = SHOW_TEXT),
-    [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT, .shown = SHOW_TEXT),
+    [ITEM_TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .shown = SHOW_TEXT),
     [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -382,8 +382,8 @@ static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_it
     const struct attn_predictions *found = &result->predictions;
     const size_t n = result->item->n_next;
     /* for a word of several tokens, the result after the last */
-    const struct attn_continuation *last = &found->next[found->n_next - n];
-    const double target = last[0].log_probability;
+    const struct attn_next *last = &found->next[found->n_next - n];
+    const double target = last[0].log_prob;
     enum attn_answer_metric metric = scoring->args->answer.metric;
 
     if (metric == ATTN_ANSWER_AUTO)
@@ -405,11 +405,11 @@ static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_it
         result->chosen = attn_item_chosen(scoring->args->answer.metric, result->metric, n > 1);
     result->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
                     : metric == ATTN_ANSWER_LOG_PROB ? target
-                                                     : target - last[1].log_probability;
+                                                     : target - last[1].log_prob;
     row[ITEM_VALUE] = attn_cell_real(result->value);
     row[ITEM_PROB] = attn_cell_real(attn_exp(target));
     result->has_right = n > 1;
-    result->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
+    result->right = n > 1 ? attn_verdict(target, last[1].log_prob) : 0;
     if (n > 1 && !isnan(result->right))
         row[ITEM_RIGHT] = attn_cell_real(result->right);
     return ATTN_OK;

@@ -55,7 +55,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_STEPS),
     [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_STEPS),
     [SPAN] = ATTN_COLUMN("span", TEXT, .quantity = "span"),
-    [TOKENS] = ATTN_COLUMN_WHOLE("tokens", "tokens"),
+    [TOKENS] = ATTN_COLUMN_WHOLE("n_token", "tokens"),
     [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
     [EVEN] = ATTN_COLUMN_REAL("even", 4, NULL, SHARE),
     [LOOKBACK] = ATTN_COLUMN_REAL("lookback", 4, NULL, SHARE),

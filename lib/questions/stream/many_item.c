@@ -158,7 +158,7 @@ static bool needs_pictures(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
 
     return family &&
-           (family->needs_picture || request->input.answer ||
+           (family->needs_picture || request->input.continuation ||
             request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
             names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
                                         ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES,
@@ -215,8 +215,8 @@ static enum attn_status read_options(struct attn_many_task *task,
     ATTN_TRY(attn_options_read(given, &task->options, err));
     ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
     ATTN_TRY(check_request(&task->request, err));
-    task->request.input = (struct attn_input){.answer = task->request.input.answer,
-                                              .n_answer = task->request.input.n_answer};
+    task->request.input = (struct attn_input){.continuation = task->request.input.continuation,
+                                              .n_continuation = task->request.input.n_continuation};
     task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && attn_number_list_is_given(&task->request.selection.queries))

@@ -440,9 +440,8 @@ static enum attn_status make_means(struct joined_writer *arrays, struct attn_err
         const struct group *group = *sides ? taken[1] : &arrays->groups[g];
 
         for (size_t i = 0; i < arrays->n_number; i++)
-            arrays->row[i] =
-                (float)(group->sums[i] / (double)group->n -
-                        (*sides ? taken[0]->sums[i] / (double)taken[0]->n : 0));
+            arrays->row[i] = (float)(group->sums[i] / (double)group->n -
+                                     (*sides ? taken[0]->sums[i] / (double)taken[0]->n : 0));
         attn_sink_write(arrays->base.parts[ROWS], arrays->row,
                         arrays->n_number * sizeof *arrays->row);
     }

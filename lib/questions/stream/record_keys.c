@@ -56,7 +56,7 @@ static const struct attn_record_key keys[] = {
     TEXT_KEY("sentence_bad", GOOD_BAD, 1),
     VALUE_KEY("image", PLAIN_LABEL, INPUT, images[0]),
     VALUE_KEY("corrupted_image", PLAIN_LABEL, INPUT, images[1]),
-    VALUE_KEY("answer", PLAIN_LABEL, NONE, answer_text),
+    VALUE_KEY("continuation", PLAIN_LABEL, NONE, continuation),
     VALUE_KEY("messages", MESSAGES, INPUT, messages),
     ROW("messages", "file:", TEXT, BAD_VALUE, INPUT, AT(messages), AT(messages)),
     VALUE_KEY("system", PLAIN_LABEL, NONE, system),

@@ -50,7 +50,7 @@ struct attn_records_form {
     bool is_ragged;     /* items have different numbers of rows */
     bool needs_rows;    /* a resumed run reads the rows of the earlier one */
     enum attn_record_rows_form row_form;
-    const char *mean_by; /* for joined: the label whose values have means; or NULL */
+    const char *mean_by;  /* for joined: the label whose values have means; or NULL */
     const char *sides[2]; /* two of its values, if the mean of the first is taken from that of the
                              second; or NULL */
 };

@@ -416,8 +416,8 @@ function drawExpected() {
 // Returns a row for each token of either list, the most probable first, and what is most probable now among the first two:
 // a low telephone has no more.
 function rowsOf(after, before, n) {
-  const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
-  for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
+  const rows = new Map(after.map(p => [p.id, { ...p, after: p.prob }]));
+  for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.prob });
   const largest = p => Math.max(p.after ?? 0, p.before ?? 0);
   const list = [...rows.values()].sort((a, b) => largest(b) - largest(a)), best = list.findIndex(p => p.id === after[0]?.id);
   if (best > 1) list.splice(1, 0, ...list.splice(best, 1));
@@ -439,7 +439,7 @@ function expectedHere(n) {
 // A token that is missing from a list is less probable than the last one in the list.
 function expectedTable(position, after, before) {
   const cell = (p, list) => el('td', { class: 'number' },
-    (p === undefined ? '< ' : '') + written(viewer.run.numbers.probability, p ?? list.at(-1).probability));
+    (p === undefined ? '< ' : '') + written(viewer.run.numbers.probability, p ?? list.at(-1).prob));
   const bar = (p, name) => {
     const span = el('span', { class: name });
     span.style.width = 100 * (p ?? 0) + '%';

@@ -380,7 +380,7 @@ void attn_page_push_findings(struct attn_page *page)
                            page->predictions.data, page->predictions.size);
 }
 
-static const char *const of_top[] = {"position", "id", "token", "label", "probability"};
+static const char *const of_top[] = {"position", "id", "token", "label", "prob"};
 
 /* Writes a row of the table of predictions. The label is the printable token, null if it is the
  * token. */
@@ -403,7 +403,7 @@ static void push_top(struct attn_json_writer *json, const struct attn_candidate 
         attn_json_buffer(json, &label);
     else
         attn_json_null(json);
-    attn_page_push_number(json, 6, top->probability);
+    attn_page_push_number(json, 6, top->prob);
     attn_json_end(json);
     attn_buffer_release(&label);
 }

@@ -667,7 +667,7 @@ const expectedAt = q => el('caption', {}, ...run.predictions.heading ? [run.pred
 
 function predictionTable(q) {
   const rows = predictedAt(run, q).map(p => el('tr', {}, el('td', {}, el('bdi', {}, p.label ?? p.token)),
-    el('td', { class: 'number' }, written(run.numbers.probability, p.probability))));
+    el('td', { class: 'number' }, written(run.numbers.probability, p.prob))));
   return rows.length ? [el('table', { id: 'predictions' }, expectedAt(q), el('tbody', {}, ...rows))] : [];
 }
 

@@ -433,9 +433,8 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
         char number[16];
-        const int n = top->probability < 0.005
-                          ? snprintf(number, sizeof number, " <0.01")
-                          : snprintf(number, sizeof number, " %.2f", top->probability);
+        const int n = top->prob < 0.005 ? snprintf(number, sizeof number, " <0.01")
+                                        : snprintf(number, sizeof number, " %.2f", top->prob);
 
         text.size = label->size = 0;
         if (top->token)

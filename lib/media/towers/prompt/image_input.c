@@ -40,7 +40,7 @@ bool attn_model_reads_pictures(const struct attn_model *model)
 
 static bool has_answer(const struct attn_input *input)
 {
-    return input->answer || input->answer_ids;
+    return input->continuation || input->continuation_ids;
 }
 
 /* Checks INPUT, a text with or without a picture, for a model that reads both. */

@@ -379,9 +379,9 @@ static enum attn_status append_answer(struct reading *reading, struct attn_error
     options.special = reading->asked->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = reading->sequence->cancel;
-    status = attn_tokenizer_encode(reading->tokenizer, input->answer, input->n_answer, &options,
-                                   &answer, err);
-    attn_buffer_append(&reading->text, input->answer, input->n_answer);
+    status = attn_tokenizer_encode(reading->tokenizer, input->continuation, input->n_continuation,
+                                   &options, &answer, err);
+    attn_buffer_append(&reading->text, input->continuation, input->n_continuation);
     for (size_t i = 0; status == ATTN_OK && i < answer.n; i++)
         status = push_answer(reading, answer.ids[i], begin + answer.begin[i], begin + answer.end[i],
                              err);
@@ -394,13 +394,14 @@ static enum attn_status append_answer_ids(struct reading *reading, struct attn_e
 {
     const struct attn_input *input = reading->input;
 
-    for (size_t i = 0; i < input->n_answer_id; i++) {
+    for (size_t i = 0; i < input->n_continuation_id; i++) {
         const size_t begin = reading->text.size;
         size_t size = 0;
-        const char *bytes = attn_tokenizer_token(reading->tokenizer, input->answer_ids[i], &size);
+        const char *bytes =
+            attn_tokenizer_token(reading->tokenizer, input->continuation_ids[i], &size);
 
         attn_buffer_append(&reading->text, bytes, bytes ? size : 0);
-        ATTN_TRY(push_answer(reading, input->answer_ids[i], begin, reading->text.size, err));
+        ATTN_TRY(push_answer(reading, input->continuation_ids[i], begin, reading->text.size, err));
     }
     return ATTN_OK;
 }
@@ -414,11 +415,12 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     ATTN_TRY(write_text(reading, err));
     ATTN_TRY(encode(reading, err));
     sequence->seen.n_prompt = sequence->encoding.n;
-    if (input->answer)
+    if (input->continuation)
         ATTN_TRY(append_answer(reading, err));
     ATTN_TRY(append_answer_ids(reading, err));
     ATTN_TRY(attn_buffer_check(&reading->text, err));
-    if ((input->answer || input->answer_ids) && sequence->encoding.n == sequence->seen.n_prompt)
+    if ((input->continuation || input->continuation_ids) &&
+        sequence->encoding.n == sequence->seen.n_prompt)
         return attn_error_set(err, ATTN_INVALID, "the answer is empty: it has no tokens");
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
