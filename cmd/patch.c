@@ -6,7 +6,6 @@
 #include "attn.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE                                                                                    \

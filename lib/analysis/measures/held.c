@@ -2,7 +2,6 @@
 #include "measures/held.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "talk/chat.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/utf8.h"

@@ -1,10 +1,8 @@
 /* gguf_folder.c - GGUF models in a folder, and their tags. */
 #include "catalog/catalog_internal.h"
 
-#include "base/file.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
-#include "gguf/gguf.h"
 #include "gguf/projector_reader.h"
 
 #include <ctype.h>

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 
 #include <math.h>
 #include <stddef.h>

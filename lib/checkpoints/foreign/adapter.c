@@ -14,7 +14,6 @@
 #include "foreign/tensor_names.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
-#include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "tokenizer/regex.h"

@@ -6,7 +6,6 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edits_internal.h"

@@ -15,11 +15,9 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct sentence_reader {

@@ -18,7 +18,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "gguf/gguf.h"
 #include "tokenizer/stages/stages_internal.h"

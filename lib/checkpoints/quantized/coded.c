@@ -8,8 +8,6 @@
 #include "quantized/quantized_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "model/weights.h"
 

@@ -8,7 +8,6 @@
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name)

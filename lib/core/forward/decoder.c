@@ -19,7 +19,6 @@
 #include "forward/step_internal.h"
 
 #include "attention/keys.h"
-#include "base/elementary.h"
 #include "base/pool_internal.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"

@@ -4,8 +4,6 @@
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "base/text/utf8.h"
 #include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"

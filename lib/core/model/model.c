@@ -18,7 +18,6 @@
 #include "model/tower_reader.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
-#include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"

@@ -14,7 +14,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
 

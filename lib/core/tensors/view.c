@@ -1,7 +1,6 @@
 /* view.c - see view.h. Each event becomes sparse rows: the remaining cells, with their keys. */
 #include "tensors/view.h"
 
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "tensors/token_text.h"

@@ -2,7 +2,6 @@
 #include "tokenizer/added_tokens.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json_reader.h"
 #include "tokenizer/regex.h"

@@ -3,11 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/utf8.h"
 #include "formats/bundle.h"
-#include "formats/json.h"
 #include "formats/opener.h"
 #include "tokenizer/chat_form.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -11,7 +11,6 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/json.h"
 

@@ -2,7 +2,6 @@
 #include "image/image.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t n,

@@ -3,7 +3,6 @@
 #include "image/image_file_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,7 +13,6 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <math.h>
 #include <stdbool.h>

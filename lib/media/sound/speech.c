@@ -2,7 +2,6 @@
 #include "sound/speech.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "formats/json.h"
 
 /* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"

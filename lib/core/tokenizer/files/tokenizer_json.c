@@ -8,14 +8,12 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/stages/stages_internal.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char file_name[] = "tokenizer.json"; /* for messages */

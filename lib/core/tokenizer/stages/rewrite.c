@@ -3,7 +3,6 @@
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/utf8.h"
 
 #include <string.h>
