@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,35 +68,6 @@ bool progress_is_long(double left)
     return true;
 }
 
-bool progress_is_due(void)
-{
-    const double time = attn_clock_seconds();
-
-    return state.is_wanted && time - state.begun >= first_after &&
-           time - state.redrawn >= again_after;
-}
-
-void progress_draw(const char *format, ...)
-{
-    char line[LINE_SIZE];
-    size_t columns;
-    va_list arguments;
-
-    if (!state.is_wanted)
-        return;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    columns = attn_os_columns(ATTN_OS_ERRORS);
-    /* one column is left free: a full line would wrap and could not be erased */
-    fprintf(stderr, "\r\033[K%.*s",
-            (int)attn_text_fit(line, strlen(line), (columns > 0 ? columns : USUAL_WIDTH) - 1),
-            line);
-    fflush(stderr);
-    state.is_drawn = true;
-    state.redrawn = attn_clock_seconds();
-}
-
 char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
 {
     const uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
@@ -115,15 +85,26 @@ char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
 
 void progress_show(const char *unit, uint64_t done, uint64_t total, double left)
 {
-    char count[LINE_SIZE] = "", rest[PROGRESS_TIME_SIZE];
+    const double time = attn_clock_seconds();
+    char count[LINE_SIZE] = "", rest[PROGRESS_TIME_SIZE], line[LINE_SIZE];
+    size_t columns;
 
-    if (done == 0 || done > total || !progress_is_due())
+    if (done == 0 || done > total || !state.is_wanted || time - state.begun < first_after ||
+        time - state.redrawn < again_after)
         return;
     if (*unit)
         snprintf(count, sizeof count, " (%" PRIu64 " of %" PRIu64 " %s)", done, total, unit);
-    progress_draw("%.0f %%%s%s%s%s", 100 * (double)done / (double)total, count,
-                  isnan(left) ? "" : ", ", isnan(left) ? "" : progress_time(left, rest),
-                  isnan(left) ? "" : " left");
+    snprintf(line, sizeof line, "%.0f %%%s%s%s%s", 100 * (double)done / (double)total, count,
+             isnan(left) ? "" : ", ", isnan(left) ? "" : progress_time(left, rest),
+             isnan(left) ? "" : " left");
+    columns = attn_os_columns(ATTN_OS_ERRORS);
+    /* one column is left free: a full line would wrap and could not be erased */
+    fprintf(stderr, "\r\033[K%.*s",
+            (int)attn_text_fit(line, strlen(line), (columns > 0 ? columns : USUAL_WIDTH) - 1),
+            line);
+    fflush(stderr);
+    state.is_drawn = true;
+    state.redrawn = attn_clock_seconds();
 }
 
 void progress_clear(void)

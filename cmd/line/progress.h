@@ -35,11 +35,6 @@ void progress_show(const char *unit, uint64_t done, uint64_t total, double left)
  * minute. */
 bool progress_is_long(double left);
 
-/* For progress lines with other texts: the first returns true if it is time to draw a line; the
- * second draws LINE, cut to the width of the terminal. */
-bool progress_is_due(void);
-void progress_draw(const char *format, ...) ATTN_PRINTF(1, 2);
-
 /* Returns the seconds since the work began. */
 double progress_seconds(void);
 

@@ -37,10 +37,6 @@ struct attn_linear_attention {
     size_t d_head, d_value;
 };
 
-struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,
-                                                        const struct attn_head_shape *shape,
-                                                        const struct attn_kernels *kernels);
-
 /* Returns the floats in the state of a key/value head: S [d_head, d_value], then s [d_head]. */
 size_t attn_linear_attention_state_size(const struct attn_linear_attention *linear);
 

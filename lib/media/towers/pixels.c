@@ -32,8 +32,8 @@ static enum attn_status check_channels(const struct attn_pixel_maker *maker, con
     return ATTN_INVALID;
 }
 
-enum attn_status attn_pixel_maker_check_steps(const struct attn_pixel_maker *maker,
-                                              struct attn_error *err)
+/* Fails, at ATTN_STAGE_MODEL, if the steps could not be read. */
+static enum attn_status check_steps(const struct attn_pixel_maker *maker, struct attn_error *err)
 {
     return maker->steps
                ? ATTN_OK
@@ -68,7 +68,7 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     ATTN_TRY(check_channels(maker, "rgb", err));
     if (height == 0 || width == 0)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`image` has %zu x %zu pixels, expected some",
@@ -105,7 +105,7 @@ static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
 enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,
                                         struct attn_pixels *pixels, struct attn_error *err)
 {
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     if (!maker->steps->is_in_prompt)
         return ATTN_OK;
     if (pixels->n_channel != 3)
@@ -149,7 +149,7 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
     struct attn_image image = {.permit = &permit};
     enum attn_status status;
 
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     image.lays_on_white = maker->steps->lays_on_white;
     status = attn_image_read(path, &image, &values, err);
     *is_made = image.rgb;
