@@ -195,10 +195,8 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
     if (status == ATTN_OK)
         status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
     written->size = out.size;
-    if (status == ATTN_OK) {
-        written->text = attn_buffer_take(&out, err);
-        status = written->text ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_NEW(written->text, attn_buffer_take(&out, err));
     attn_buffer_release(&out);
     attn_buffer_release(&json);
     attn_buffer_release(&tools);

@@ -399,13 +399,9 @@ static enum attn_status append(struct attn_adapter *adapter, const struct settin
     ATTN_TRY(check_values(adapter, entry, settings->err));
     adapter->n++;
     change->name = entry->name;
-    change->module = attn_strndup(name, size, settings->err);
-    if (!change->module)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(change->module, attn_strndup(name, size, settings->err)));
     snprintf(tensor, sizeof tensor, is_whole ? "%s" : "%s.weight", change->module);
-    change->tensor = attn_strndup(tensor, strlen(tensor), settings->err);
-    if (!change->tensor)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(change->tensor, attn_strndup(tensor, strlen(tensor), settings->err)));
     *(ending->of_b ? &change->a : &change->whole) = entry->tensor;
     return ending->of_b ? read_pair(adapter, settings, ending->of_b, change) : ATTN_OK;
 }

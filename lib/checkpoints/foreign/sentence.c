@@ -274,10 +274,8 @@ static enum attn_status keep_prompts(struct attn_sentence *sentence,
         ATTN_TRY(attn_grow((void **)&sentence->prompts, &capacity, sentence->n_prompt + 1,
                            sizeof *sentence->prompts, err));
         prompt = &sentence->prompts[sentence->n_prompt++];
-        prompt->name = attn_strndup(key, strlen(key), err);
-        prompt->text = attn_strndup(text, strlen(text), err);
-        if (!prompt->name || !prompt->text)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(prompt->name, attn_strndup(key, strlen(key), err)));
+        ATTN_TRY(ATTN_NEW(prompt->text, attn_strndup(text, strlen(text), err)));
     }
     for (size_t i = 0; name && i < sentence->n_prompt; i++)
         if (strcmp(sentence->prompts[i].name, name) == 0)

@@ -554,9 +554,7 @@ static enum attn_status finish(struct reader *r, const char *suffix)
 
     if ((suffix[1] == 'q' || strchr(suffix, '_')) && record_of(r, ".weight"))
         return refuse(r, suffix, "is there beside the weight itself, expected one of both");
-    c->text = attn_alloc(size + ATTN_SHAPE_TEXT_SIZE, 1, r->err);
-    if (!c->text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(c->text, attn_alloc(size + ATTN_SHAPE_TEXT_SIZE, 1, r->err)));
     snprintf(c->text, size, "%s.weight", r->stem);
     if (find_inputs(r, &c->is_turned) > 0 && r->scheme->quantizer == ATTN_QUANTIZER_GPTQ)
         drop_zero_bias(r);
@@ -644,11 +642,8 @@ static enum attn_status place(struct attn_tensor_files *files, struct attn_coded
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' is quantized and has strided tensors, expected safetensors",
                                   attn_quote_string(file->file.path).text);
-        if (size > 0) {
-            file->made = attn_alloc_large(size, 1, err);
-            if (!file->made)
-                return ATTN_NO_MEMORY;
-        }
+        if (size > 0)
+            ATTN_TRY(ATTN_NEW(file->made, attn_alloc_large(size, 1, err)));
         for (size_t i = 0; i < list->n; i++) {
             struct attn_coded *c = &list->items[i];
             const size_t n_name = strlen(c->text);

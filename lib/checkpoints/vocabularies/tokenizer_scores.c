@@ -119,12 +119,11 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 static enum attn_status make_merges(struct scoring *scoring, struct attn_error *err)
 {
     struct attn_merges *merges = &scoring->model->merges;
-    uint8_t *is_seen = attn_alloc(0x110000 / 8, 1, err);
+    uint8_t *is_seen;
     uint32_t order = 0;
     enum attn_status status;
 
-    if (!is_seen)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(is_seen, attn_alloc(0x110000 / 8, 1, err)));
     status = find_characters(scoring, is_seen, err);
     attn_free(is_seen);
     ATTN_TRY(status);

@@ -740,9 +740,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     bpe->has_byte_fallback = side->settings[BYTES];
     bpe->spells_after = bpe->fuses_unk = true;
     key = attn_vocabulary_key(&tokenizer->vocabulary, tokenizer->unigram.unk_id, &bpe->n_unk);
-    bpe->unk = attn_strndup(key, bpe->n_unk, err);
-    if (!bpe->unk)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(bpe->unk, attn_strndup(key, bpe->n_unk, err)));
     ATTN_TRY(read_prefix(side, err));
     ATTN_TRY(add_bpe_stages(side, err));
     ATTN_TRY(attn_class_add_ends(side->found, side->row, roles, tokenizer, err));

@@ -20,9 +20,11 @@ enum { ATTN_ALIGNMENT = 64 };
  * bytes. */
 void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 
+/* Sets POINTER to a new BLOCK: ATTN_TRY(ATTN_NEW(copy, attn_strndup(text, size, err))). */
+#define ATTN_NEW(pointer, block) (((pointer) = (block)) ? ATTN_OK : ATTN_NO_MEMORY)
+
 /* Allocates N zeroed elements for POINTER: ATTN_TRY(ATTN_ALLOC(list->items, n, err)). */
-#define ATTN_ALLOC(pointer, n, err)                                                                \
-    (((pointer) = attn_alloc((n), sizeof *(pointer), (err))) ? ATTN_OK : ATTN_NO_MEMORY)
+#define ATTN_ALLOC(pointer, n, err) ATTN_NEW(pointer, attn_alloc((n), sizeof *(pointer), (err)))
 
 /* Like attn_alloc, but not zeroed, for large buffers that are written before they are read. */
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);

@@ -321,9 +321,8 @@ bool attn_intervention_is_vector(const struct attn_intervention *steering)
 static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
                                     struct attn_error *err)
 {
-    values->converted = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err);
-    if (!values->converted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(values->converted,
+                      attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err)));
     attn_npy_read_floats(npy, values->converted);
     values->data = values->converted;
     values->rank = attn_npy_rank(npy);
@@ -443,9 +442,7 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' holds NaN or infinity, expected numbers",
                               attn_quote_string(values->name).text);
-    products = attn_alloc_uninitialized(n, sizeof *products, err);
-    if (!products)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(products, attn_alloc_uninitialized(n, sizeof *products, err)));
     for (size_t i = 0; i < n; i++) {
         products[i] = values->data[i] * factor;
         is_finite = is_finite && isfinite(products[i]);

@@ -67,10 +67,8 @@ static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int
     array->data = attn_npy_floats_in_place(array->file);
     if (array->data)
         return ATTN_OK;
-    array->converted =
-        attn_alloc_uninitialized(attn_npy_n_element(array->file), sizeof(float), err);
-    if (!array->converted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(array->converted, attn_alloc_uninitialized(attn_npy_n_element(array->file),
+                                                                 sizeof(float), err)));
     attn_npy_read_floats(array->file, array->converted);
     array->data = array->converted;
     attn_npy_free(array->file);

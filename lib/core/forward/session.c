@@ -288,18 +288,14 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     const size_t n_layer = model->config.n_layer;
 
     ATTN_TRY(check_options(model, options, err));
-    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    ATTN_TRY(ATTN_ALLOC(session->edits, options->n_edit, err));
     session->n_edit = options->n_edit;
-    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (!session->edits || !session->attention || !session->has_own_stride)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(session->attention, n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(session->has_own_stride, n_layer, err));
     if (options->n_edit > 0) {
         session->effect_capacity = options->n_edit;
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-        session->has_effect = attn_alloc(options->n_edit, sizeof *session->has_effect, err);
-        if (!session->has_effect)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(session->has_effect, options->n_edit, err));
     }
     for (size_t layer = 0; layer < n_layer; layer++) {
         session->attention[layer] = find_attention(model, options, layer);

@@ -793,10 +793,8 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
         status = append_items(spec, sequence->places, sequence, &words, &out, err);
     if (status == ATTN_OK)
         status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK) {
-        *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
-        status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_NEW(*numbers, attn_strndup(out.size > 0 ? out.data : "", out.size, err));
     attn_buffer_release(&out);
     attn_buffer_release(&words.made);
     attn_free(words.offsets);
@@ -859,12 +857,11 @@ enum attn_status attn_position_range(const struct attn_sequence *sequence, const
                                      const struct attn_number_list *list, size_t range[2],
                                      struct attn_error *err)
 {
-    unsigned char *flags = attn_alloc(sequence->n, 1, err);
+    unsigned char *flags;
     size_t n_run = 0;
     enum attn_status status;
 
-    if (!flags)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(flags, attn_alloc(sequence->n, 1, err)));
     status = attn_error_in(attn_positions_find(sequence, list, flags, err), field, err);
     for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);

@@ -93,9 +93,8 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`with_prompt` is put in front of a text, and none is given");
     sequence->n_prompt = strlen(prompt);
-    sequence->prompted = attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err);
-    if (!sequence->prompted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(sequence->prompted,
+                      attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err)));
     memcpy(sequence->prompted, prompt, sequence->n_prompt);
     memcpy(sequence->prompted + sequence->n_prompt, input->text, input->n_text);
     input->text = sequence->prompted;

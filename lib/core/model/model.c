@@ -133,9 +133,7 @@ static enum attn_status read_code(struct attn_model *model, const struct attn_js
         if (!code || strncmp(attn_node_key(node), "AutoModel", strlen("AutoModel")) != 0)
             continue;
         file = file ? file + 1 : code; /* the name of a module has no hyphen */
-        model->code = attn_strndup(file, strcspn(file, "."), err);
-        if (!model->code)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(model->code, attn_strndup(file, strcspn(file, "."), err)));
     }
     return ATTN_OK;
 }
@@ -259,9 +257,7 @@ static enum attn_status read_table(struct attn_model *m, const struct attn_tenso
 
     if (!table->data)
         return ATTN_OK;
-    of_buckets = attn_alloc_uninitialized(n, sizeof *of_buckets, err);
-    if (!of_buckets)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(of_buckets, attn_alloc_uninitialized(n, sizeof *of_buckets, err)));
     kernels->convert(table->data, table->dtype, n, of_buckets);
     is_finite = kernels->is_finite(of_buckets, n);
     for (size_t i = 0; i < n_head * n_distance; i++)
@@ -323,10 +319,8 @@ static enum attn_status open_stack(const struct attn_model *m, struct attn_model
 {
     model->compute = m->compute;
     model->st = model->st ? model->st : m->st;
-    model->name = attn_strndup(m->name, strlen(m->name), err);
-    model->work = attn_alloc(1, sizeof *model->work, err);
-    if (!model->name || !model->work)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(model->name, attn_strndup(m->name, strlen(m->name), err)));
+    ATTN_TRY(ATTN_ALLOC(model->work, 1, err));
     return bind(model, adapter, options, err);
 }
 
@@ -478,9 +472,7 @@ static enum attn_status open_files(const struct attn_source *source,
         name = "built-in";
     m->compute = options->compute;
     ATTN_TRY(open_adapter(source, options->load, m, &path, err));
-    m->name = make_name(name, path, err);
-    if (!m->name)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(m->name, make_name(name, path, err)));
     ATTN_TRY(check_parts(source, opener, err));
     if (opener) {
         ATTN_TRY(opener->read(source, options->load, &m->opened, err));

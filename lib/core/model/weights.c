@@ -491,13 +491,12 @@ static enum attn_status allocate_made(struct attn_weights *weights,
         config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
     const size_t n_two = config->pooling == ATTN_POOLING_FIRST_TWO ? config->n_vocab : 0;
 
-    weights->made = attn_alloc((config->qk_scale > 0 ? config->d_head : 0) + d +
-                                   attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
-                                   n_identity + attn_size_mul(n_mixer, d_mixer) +
-                                   attn_size_mul(n_two, 2 * config->d_model + 1),
-                               sizeof(float), err);
-    if (!weights->made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(weights->made,
+                      attn_alloc((config->qk_scale > 0 ? config->d_head : 0) + d +
+                                     attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
+                                     n_identity + attn_size_mul(n_mixer, d_mixer) +
+                                     attn_size_mul(n_two, 2 * config->d_model + 1),
+                                 sizeof(float), err)));
     for (; weights->n_made < d; weights->n_made++)
         weights->made[weights->n_made] = 1;
     return ATTN_OK;
@@ -636,10 +635,10 @@ static enum attn_status make_frames(const struct binder *binder,
         if (!values) {
             ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity,
                                weights->n_changed + 1, sizeof *weights->changed, binder->err));
-            values = attn_alloc_uninitialized(
-                n_row, attn_size_mul(n, attn_size_mul(n_frame, sizeof *values)), binder->err);
-            if (!values)
-                return ATTN_NO_MEMORY;
+            ATTN_TRY(ATTN_NEW(
+                values,
+                attn_alloc_uninitialized(
+                    n_row, attn_size_mul(n, attn_size_mul(n_frame, sizeof *values)), binder->err)));
             weights->changed[weights->n_changed++] = values;
         }
         for (size_t row = 0; row < n_row; row++) {
@@ -669,9 +668,8 @@ static enum attn_status make_groups(const struct binder *binder, const struct at
 
     ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
                        sizeof *weights->changed, binder->err));
-    values = attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err);
-    if (!values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(values,
+                      attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err)));
     weights->changed[weights->n_changed++] = values;
     for (size_t row = 0; row < n_row; row++) {
         const struct attn_vector from = vector_of(tensor, row * n, n);
@@ -733,9 +731,9 @@ static void store_experts(const struct binder *binder, const struct attn_weight_
 static enum attn_status create_lazy(struct attn_block_weights *block, size_t n_expert,
                                     struct attn_error *err)
 {
-    block->lazy = attn_alloc(1, sizeof *block->lazy + n_expert * sizeof *block->lazy->is_made, err);
-    if (!block->lazy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(
+        block->lazy,
+        attn_alloc(1, sizeof *block->lazy + n_expert * sizeof *block->lazy->is_made, err)));
     block->lazy->n_expert = n_expert;
     return attn_monitor_create(1, &block->lazy->monitor, err);
 }
@@ -773,10 +771,8 @@ static enum attn_status bind_mxfp4(const struct binder *binder, const struct att
     block->lazy->mxfp4[m].blocks = blocks->tensor.data;
     block->lazy->mxfp4[m].scales = scales->tensor.data;
     block->lazy->mxfp4[m].n = n_block;
-    block->lazy->mxfp4[m].made =
-        attn_alloc_uninitialized(n, attn_size_mul(n_block, 17), binder->err);
-    if (!block->lazy->mxfp4[m].made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(block->lazy->mxfp4[m].made,
+                      attn_alloc_uninitialized(n, attn_size_mul(n_block, 17), binder->err)));
     made.data = block->lazy->mxfp4[m].made;
     own.kind = rule->offset == 0 ? ATTN_WEIGHT_ALTERNATE_ROWS : ATTN_WEIGHT_OUT_IN;
     store_experts(binder, &own, &made);
@@ -945,11 +941,9 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
         first++;
     for (last = first; is_in_layer(last);)
         last++;
-    list = attn_alloc(family->n_rule * (config->n_layer + 1), sizeof *list, err);
-    *specs = list;
     *n = 0;
-    if (!list)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*specs, family->n_rule * (config->n_layer + 1), err));
+    list = *specs;
     for (const struct attn_weight_rule *rule = rules; rule < first; rule++)
         *n += describe(config, with_biases, rule, 0, &list[*n]);
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -1756,9 +1750,8 @@ static enum attn_status change_map(struct attn_weights *weights, const char *nam
                               attn_quote_string(name).text, attn_dtype_name(w->dtype));
     ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
                        sizeof *weights->changed, err));
-    made = attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(
+        made, attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err)));
     weights->changed[weights->n_changed++] = made;
     add_change(w, change, made, sums);
     *w = (struct attn_matrix){.data = made,

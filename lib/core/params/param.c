@@ -296,9 +296,7 @@ static enum attn_status append(const struct attn_param *param, char *home, const
     char **items = (char **)(void *)(home + param->offset), *grown;
     size_t *n = (size_t *)(void *)(home + param->second);
 
-    grown = attn_alloc(*n + 1, size, err);
-    if (!grown)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(grown, attn_alloc(*n + 1, size, err)));
     if (*n > 0)
         memcpy(grown, *items, *n * size);
     memcpy(grown + *n * size, item, n_item);

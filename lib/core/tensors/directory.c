@@ -148,9 +148,7 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
     files = attn_node_find(node, "files");
     if (!format || !attn_node_string(format) || !files || !attn_node_is_array(files))
         return refuse(json, "has a run without format or files", err);
-    run = append_run(manifest, attn_node_string(format), err);
-    if (!run)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(run, append_run(manifest, attn_node_string(format), err)));
     ATTN_TRY(read_facts(run, json, node, err));
     for (const struct attn_node *file = attn_node_first(files); file; file = attn_node_next(file)) {
         const char *name = attn_node_string(file);

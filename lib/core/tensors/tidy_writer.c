@@ -50,9 +50,7 @@ static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_tok
 {
     if (texts->n == 0)
         return ATTN_OK;
-    *pieces = attn_alloc(texts->n, sizeof **pieces, err);
-    if (!*pieces)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*pieces, texts->n, err));
     for (size_t i = 0; i < texts->n; i++) {
         size_t begin = w->texts.size, size;
         const char *text = attn_token_text(texts, i, &size);

@@ -341,9 +341,7 @@ static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_ev
     size = sizeof *waiting + event->n_row * sizeof *waiting->counts + n * sizeof *values;
     if (event->keys)
         size += n * sizeof *keys;
-    waiting = attn_alloc_uninitialized(size, 1, err);
-    if (!waiting)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(waiting, attn_alloc_uninitialized(size, 1, err)));
     values = (float *)(void *)(waiting->counts + event->n_row);
     keys = event->keys ? (int32_t *)(void *)(values + n) : NULL;
     waiting->next = NULL;
@@ -782,9 +780,7 @@ enum attn_status attn_writer_open(const struct attn_format *format,
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options.precision, ATTN_FIXED_PRECISION_MAX);
     ATTN_TRY(check_axes(labels, err));
-    w = attn_alloc(1, format->tensors->size, err);
-    if (!w)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(w, attn_alloc(1, format->tensors->size, err)));
     w->format = format;
     w->ops = format->tensors;
     w->labels = *labels;

@@ -255,9 +255,8 @@ static enum attn_status select_tokens(struct added_stage *stage, bool is_normali
     const struct attn_added *added = stage->added;
     bool needs_letters = false;
 
-    stage->indices = attn_alloc_uninitialized(added->n, sizeof *stage->indices, err);
-    if (!stage->indices)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(stage->indices, attn_alloc_uninitialized(added->n, sizeof *stage->indices, err)));
     for (int is_special = 1; is_special >= 0; is_special--)
         for (size_t i = 0; i < added->n; i++) {
             if (added->tokens[i].is_normalized != is_normalized ||

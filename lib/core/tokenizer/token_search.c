@@ -114,11 +114,9 @@ enum attn_status attn_search_build(struct attn_search *search, const struct attn
     }
     while (n_slot < n_byte * 2)
         n_slot *= 2;
-    search->nodes = attn_alloc_uninitialized(n_byte, sizeof *search->nodes, err);
-    search->edges = attn_alloc(n_slot, sizeof *search->edges, err);
-    search->sizes = attn_alloc_uninitialized(n, sizeof *search->sizes, err);
-    if (!search->nodes || !search->edges || !search->sizes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(search->nodes, attn_alloc_uninitialized(n_byte, sizeof *search->nodes, err)));
+    ATTN_TRY(ATTN_ALLOC(search->edges, n_slot, err));
+    ATTN_TRY(ATTN_NEW(search->sizes, attn_alloc_uninitialized(n, sizeof *search->sizes, err)));
     search->mask = n_slot - 1;
     search->seed = attn_hash_seed();
     search->nodes[0] = (struct attn_search_node){.word = -1};

@@ -241,11 +241,9 @@ static enum attn_status read_words(struct attn_word_list *list, struct word_walk
 
     ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
     ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
-    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
-    list->drop = attn_strndup(drop, n_drop_byte, err);
-    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
-    if (!*dropped || !list->drop || !list->bytes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*dropped, n_drop_byte, err));
+    ATTN_TRY(ATTN_NEW(list->drop, attn_strndup(drop, n_drop_byte, err)));
+    ATTN_TRY(ATTN_NEW(list->bytes, attn_alloc_uninitialized(walk->size, 1, err)));
     for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
         at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
     walk->rule.drop = *dropped;

@@ -142,9 +142,7 @@ static enum attn_status make_stack(struct stack *stack, const struct attn_dims *
         return attn_error_no_memory(err);
     stack->dims = *dims;
     stack->n_query = dims->n_position;
-    stack->layers = attn_alloc(n, 1, err);
-    if (!stack->layers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(stack->layers, attn_alloc(n, 1, err)));
     memset(stack->layers, 1, n);
     stack->after = stack->layers + dims->n_layer;
     stack->heads = stack->after + dims->n_layer;

@@ -37,8 +37,7 @@ static enum attn_status read_alignment(const struct attn_json *json, const struc
     }
     if (text.size == 0)
         return attn_buffer_check(&text, err);
-    speech->alignment_heads = attn_buffer_take(&text, err);
-    return speech->alignment_heads ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(speech->alignment_heads, attn_buffer_take(&text, err));
 }
 
 /* Reads the width of the median filter for times of words, which is odd, from config.json. */

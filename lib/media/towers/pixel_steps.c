@@ -770,9 +770,7 @@ static enum attn_status keep_middle(struct canvas *canvas, struct attn_error *er
     const struct attn_pixel_steps *steps = canvas->steps;
     struct attn_image next = {.height = steps->crop_height, .width = steps->crop_width};
 
-    next.rgb = attn_alloc(attn_size_mul(next.height, next.width), 3, err);
-    if (!next.rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(next.height, next.width), 3, err)));
     crop(steps, canvas->image, next.rgb);
     attn_image_release(&canvas->made);
     canvas->made = next;
@@ -785,8 +783,8 @@ static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_
     const size_t n = attn_size_mul(attn_size_mul(pixels->height, pixels->width),
                                    pixels->n_picture > 0 ? pixels->n_picture : 1);
 
-    pixels->values = attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err);
-    return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(pixels->values,
+                    attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err));
 }
 
 /* Does the steps for an encoder of pictures. The caller releases CANVAS and PIXELS, also after a
@@ -804,9 +802,8 @@ static enum attn_status do_steps(struct canvas *canvas, const char *name,
     pixels->n_channel = N_CHANNEL;
     pixels->height = steps->has_crop ? steps->crop_height : canvas->image->height;
     pixels->width = steps->has_crop ? steps->crop_width : canvas->image->width;
-    pixels->shown = attn_alloc(attn_size_mul(pixels->height, pixels->width), 3, err);
-    if (!pixels->shown)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(pixels->shown, attn_alloc(attn_size_mul(pixels->height, pixels->width), 3, err)));
     ATTN_TRY(allocate_values(pixels, err));
     if (steps->has_crop)
         crop(steps, canvas->image, pixels->shown);
@@ -867,9 +864,7 @@ static enum attn_status lay_in_middle(struct canvas *canvas, struct attn_picture
     const struct attn_image *given = canvas->image;
     struct attn_image next = {.height = size.height, .width = size.width};
 
-    next.rgb = attn_alloc(attn_size_mul(size.height, size.width), 3, err);
-    if (!next.rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(size.height, size.width), 3, err)));
     lay(given, (ptrdiff_t)((size.height - given->height) / 2),
         (ptrdiff_t)((size.width - given->width) / 2), &next);
     attn_image_release(&canvas->made);

@@ -53,9 +53,7 @@ static enum attn_status make_pixels(const struct attn_pixel_maker *maker, const 
     const size_t n = image->height * image->width;
 
     ATTN_TRY(attn_image_permit_take(image->permit, n, err));
-    image->rgb = attn_alloc_uninitialized(n, 3, err);
-    if (!image->rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(image->rgb, attn_alloc_uninitialized(n, 3, err)));
     memcpy(image->rgb, rgb, n * 3);
     return attn_pixel_steps_do(maker->steps, maker->lacks_tiles, image, "image", pixels, err);
 }

@@ -238,11 +238,9 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
     ATTN_TRY(check(host, labelling->question, err));
     ATTN_TRY(attn_host_tower(host, are_pictures ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
                              &labelling->labels, err));
-    labelling->encodings = attn_alloc(n, sizeof *labelling->encodings, err);
-    labelling->names = attn_alloc(n, sizeof *labelling->names, err);
-    labelling->embeds = attn_alloc(n, d * sizeof(float), err);
-    if (!labelling->encodings || !labelling->names || !labelling->embeds)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(labelling->encodings, n, err));
+    ATTN_TRY(ATTN_ALLOC(labelling->names, n, err));
+    ATTN_TRY(ATTN_NEW(labelling->embeds, attn_alloc(n, d * sizeof(float), err)));
     if (are_pictures) {
         ATTN_TRY(embed_pictures(labelling, err));
     } else {

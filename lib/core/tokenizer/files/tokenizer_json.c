@@ -169,9 +169,7 @@ static enum attn_status read_text(struct json_reader *reading, const struct attn
 {
     struct model_text *to = (void *)((char *)reading + reading->row->offset);
 
-    to->text = attn_alloc_uninitialized(token->size + 1, 1, err);
-    if (!to->text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(to->text, attn_alloc_uninitialized(token->size + 1, 1, err)));
     to->size = attn_json_unescape_to(token, to->text);
     to->text[to->size] = '\0';
     return ATTN_OK;

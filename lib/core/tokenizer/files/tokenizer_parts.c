@@ -804,8 +804,7 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     atomic_init(&unread->is_over, false);
     unread->tokenizer = tokenizer;
     ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
-    unread->path = attn_strndup(path, strlen(path), err);
-    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(unread->path, attn_strndup(path, strlen(path), err));
 }
 
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)

@@ -617,9 +617,7 @@ static enum attn_status copy_values(const struct attn_pixel_maker *maker,
     made.given_height = made.height;
     made.given_width = made.width;
     ATTN_TRY(attn_pixel_maker_check(maker, "pixels", &made, err));
-    made.values = attn_alloc_uninitialized(n, sizeof *made.values, err);
-    if (!made.values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(made.values, attn_alloc_uninitialized(n, sizeof *made.values, err)));
     memcpy(made.values, image->pixels->values, n * sizeof *made.values);
     image->made = made;
     image->pixels = &image->made;
