@@ -157,8 +157,7 @@ static enum attn_status open_template(const struct attn_chat_request *asked,
     if (!chat->text) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no chat template",
                     attn_quote_string(turn->model).text);
-        attn_error_hint(err, "`chat FILE` takes one from a file");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`chat FILE` takes one from a file");
     }
     return attn_template_parse(chat->text, chat->size, chat->place, parsed, err);
 }

@@ -247,8 +247,7 @@ static enum attn_status report_missing(const struct attn_ollama_stores *stores,
         attn_error_set(err, ATTN_INVALID,
                        "'" ATTN_OLLAMA_PREFIX "%s' is not in the store of Ollama, %s%s", text,
                        places, tags);
-    attn_error_hint(err, "ollama pull %s", text);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "ollama pull %s", text);
 }
 
 /* --- Manifests -------------------------------------------------------------------------------- */

@@ -636,9 +636,8 @@ static enum attn_status open_shards(struct attn_bundle *gguf, const struct split
     if (split->no != 0) {
         attn_error_set(err, ATTN_INVALID, "'%s' is a later part of a model, expected the first",
                        path.text);
-        attn_error_hint(err, "give the first shard, %.*s-00001-of-%05u.gguf",
-                        (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
-        return ATTN_INVALID;
+        return attn_error_hint(err, "give the first shard, %.*s-00001-of-%05u.gguf",
+                               (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
     }
     ATTN_TRY(ATTN_ALLOC(shards, count, err));
     shards[0] = files->shards[0];

@@ -333,8 +333,8 @@ static enum attn_status read_nth(const char *at, const char *end, struct positio
                        "'%s' does not name a position, expected a word or a word and #N, its Nth "
                        "place",
                        attn_quote(item->word, (size_t)(end - item->word)).text);
-        attn_error_hint(err, "a word that holds a comma, a dash or # is written in double quotes");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "a word that holds a comma, a dash or # is written in double quotes");
     }
     item->nth = (size_t)nth;
     return ATTN_OK;
@@ -633,8 +633,7 @@ static enum attn_status append_chars(const struct text_words *words,
         !is_index(colon + 1, (size_t)(end - colon - 1))) {
         attn_error_set(err, ATTN_INVALID, "'%s' is no range of characters, expected chars:A:B",
                        quote.text);
-        attn_error_hint(err, "a word that begins with chars: is written in double quotes");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "a word that begins with chars: is written in double quotes");
     }
     for (size_t at = words->from; at < words->n_text; at++)
         n += !is_continued(words->text[at]);
@@ -696,8 +695,7 @@ static enum attn_status append_key(const struct attn_sequence *sequence,
     if (!key || !key->spec.text) {
         attn_error_set(err, ATTN_INVALID, "there is no key '%s' with a text",
                        attn_quote(name, n_name).text);
-        attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
     }
     text.word = key->spec.text;
     text.size = strlen(key->spec.text);

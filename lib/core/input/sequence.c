@@ -266,9 +266,8 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "`key_mask` is for encoders and sources, and '%s' is no encoder",
                     attn_quote_string(attn_model_name(model)).text);
-        attn_error_hint(err,
-                        "`knockout \"-1>0\"` keeps the last query from looking at the first key");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "`knockout \"-1>0\"` keeps the last query from looking at the first key");
     }
     return set_key_mask(input, sequence, "tokens", err);
 }
@@ -417,8 +416,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
     if (is_needed && !is_given && hears) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads sound, and none was given",
                     attn_quote_string(name).text);
-        attn_error_hint(err, "`source_file speech.wav` gives a sound of 16 kHz");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`source_file speech.wav` gives a sound of 16 kHz");
     }
     if (is_needed && !is_given) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -448,8 +446,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
                     "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                     "a text will not do",
                     attn_quote_string(name).text, config->d_source, config->d_model);
-        attn_error_hint(err, "`source_file FILE.npy` gives such vectors");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`source_file FILE.npy` gives such vectors");
     }
     return ATTN_OK;
 }

@@ -79,8 +79,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
         attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
         attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
-        attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
-        return ATTN_INVALID;
+        return attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
     }
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     ATTN_TRY(ATTN_ALLOC(w->keys, n, err));

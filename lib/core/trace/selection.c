@@ -299,9 +299,8 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
     attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu%s",
                    attn_quote(item, size).text, axis->noun, axis->n - 1,
                    is_backwards ? ", the smaller one first" : "");
-    attn_error_hint(err,
-                    "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
-    return ATTN_INVALID;
+    return attn_error_hint(
+        err, "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
 }
 
 /* Reports that ITEM of a list of heads, or one side of its point, is not valid. */
@@ -320,9 +319,9 @@ static enum attn_status report_heads(const struct attn_dims *dims, const char *i
             err, ATTN_INVALID,
             "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
             quote.text, dims->n_layer - 1, attn_dims_most_heads(dims) - 1);
-    attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
-                         "separated by commas");
-    return ATTN_INVALID;
+    return attn_error_hint(err,
+                           "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
+                           "separated by commas");
 }
 
 /* Reads "N-M" or "N-M+STEP" into RANGE. DASH points to its '-'. Returns whether it is valid. */

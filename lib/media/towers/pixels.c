@@ -28,8 +28,7 @@ static enum attn_status check_channels(const struct attn_pixel_maker *maker, con
     attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
                    attn_quote_string(attn_model_name(maker->model)).text, n_channel,
                    n_channel == 1 ? "" : "s", attn_quote_string(name).text);
-    attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
 }
 
 /* Fails, at ATTN_STAGE_MODEL, if the steps could not be read. */
