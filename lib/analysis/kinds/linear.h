@@ -27,8 +27,6 @@
 #include "attention/tile.h"
 #include "kernels/gemm_internal.h"
 
-struct attn_heads;
-
 /* The parameters of the functions below. Any number of threads may read it. */
 struct attn_linear_attention {
     const struct attn_kernels *kernels;

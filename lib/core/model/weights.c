@@ -208,16 +208,6 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     return needs[rows[part].kind][rows[part].is_so];
 }
 
-static void write_shape(char *text, size_t size, const size_t *shape, size_t rank)
-{
-    size_t used = 0;
-
-    attn_fixed_text_append(text, size, &used, "[");
-    for (size_t i = 0; i < rank; i++)
-        attn_fixed_text_append(text, size, &used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
-    attn_fixed_text_append(text, size, &used, "]");
-}
-
 /* Whether the kernels can convert DTYPE. F64 is accepted in GGUF files only. */
 static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
@@ -247,8 +237,7 @@ static enum attn_status check_tensor(const struct binder *binder,
     const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* for GGUF */
     const size_t rank = strlen(shape);
     size_t expected[ATTN_WEIGHT_MAX_RANK];
-    /* A size has at most 20 digits, plus ", "; the text also has brackets. */
-    char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[ATTN_WEIGHT_MAX_RANK * 22 + 3];
+    char found[ATTN_SHAPE_TEXT_SIZE], wanted[ATTN_SHAPE_TEXT_SIZE];
     /* A vector may have further dimensions in GGUF files. */
     const bool is_flat = binder->family->dialect && rank == 1 && rule->kind == ATTN_WEIGHT_VECTOR &&
                          tensor->rank > 1;
@@ -266,11 +255,11 @@ static enum attn_status check_tensor(const struct binder *binder,
     }
     if (is_same)
         return ATTN_OK;
-    write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
-    write_shape(expected_text, sizeof expected_text, expected, rank);
     return attn_error_set(binder->err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
                           attn_quote_string(entry->name).text,
-                          path_of(binder->st, entry->shard).text, found_text, expected_text);
+                          path_of(binder->st, entry->shard).text,
+                          attn_shape_text(tensor->rank, tensor->shape, found),
+                          attn_shape_text((int)rank, expected, wanted));
 }
 
 /* Returns elements first to first+n-1 of a tensor, in file order, as a vector. */
