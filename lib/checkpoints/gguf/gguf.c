@@ -360,9 +360,8 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
     }
     if (n == 0)
         return ATTN_OK;
-    files->shards[scan->shard].text = text = attn_buffer_take(&scan->text, scan->err);
-    if (!text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(text, attn_buffer_take(&scan->text, scan->err)));
+    files->shards[scan->shard].text = text;
     for (size_t i = first; i < files->count; i++) {
         files->records[i].name = text;
         files->records[i].shape = text += strlen(text) + 1;

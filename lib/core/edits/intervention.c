@@ -271,9 +271,8 @@ enum attn_status attn_edit_select_heads(const struct attn_head_list *list,
     for (size_t i = 0; i < list->n; i++)
         has_any |= attn_stacks_go_together(list->items[i].stack, stack);
     if (list->n == 0 && !has_any) {
-        of_stack.text = own = copy_items(list->text, stack, err);
-        if (!own)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(own, copy_items(list->text, stack, err)));
+        of_stack.text = own;
         has_any = *own != '\0' || *list->text == '\0';
     }
     if (has_any)

@@ -89,11 +89,10 @@ static enum attn_status read_files(const struct attn_source *source,
     ATTN_TRY(attn_family_read_config(json[0], model->naming, options->tower, &model->config,
                                      &model->layers, err));
     if (model->config.stack.has_encoder) {
-        struct attn_model *encoder = attn_alloc(1, sizeof *encoder, err);
+        struct attn_model *encoder;
 
+        ATTN_TRY(ATTN_ALLOC(encoder, 1, err));
         model->encoder = encoder;
-        if (!encoder)
-            return ATTN_NO_MEMORY;
         encoder->naming = attn_family_find(model->config.model_type)->encoder;
         ATTN_TRY(attn_family_read_encoder(json[0], attn_family_find(model->config.model_type),
                                           &encoder->config, &encoder->layers, err));

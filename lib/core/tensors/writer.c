@@ -314,11 +314,10 @@ static void set_lanes(struct attn_event_queue *queue)
 /* Creates the queue of WRITER, which is released with the writer. */
 static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
 {
-    struct attn_event_queue *q = attn_alloc(1, sizeof *q, err);
+    struct attn_event_queue *q;
 
+    ATTN_TRY(ATTN_ALLOC(q, 1, err));
     writer->queue = q;
-    if (!q)
-        return ATTN_NO_MEMORY;
     q->writer = writer;
     ATTN_TRY(ATTN_ALLOC(q->lanes_of_slot, attn_writer_n_slot(writer), err));
     set_lanes(q);

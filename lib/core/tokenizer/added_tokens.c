@@ -91,11 +91,10 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
     const struct added_stage *stage = data;
-    struct added_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct added_scratch *scratch;
 
+    ATTN_TRY(ATTN_ALLOC(scratch, 1, err));
     *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
     return stage->letter ? attn_match_create(stage->letter, n, &scratch->letter, err) : ATTN_OK;
 }
 

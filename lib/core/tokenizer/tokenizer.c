@@ -22,9 +22,8 @@ static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct 
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     uint32_t *widths;
 
-    tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
-    if (!widths)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(widths, attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err)));
+    tokenizer->bpe.widths = widths;
     for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);

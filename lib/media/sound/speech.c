@@ -84,11 +84,10 @@ static enum attn_status read_speech(const struct attn_source *source,
                                     struct attn_json *const json[2], struct attn_model *model,
                                     struct attn_error *err)
 {
-    struct attn_speech *speech = attn_alloc(1, sizeof *speech, err);
+    struct attn_speech *speech;
 
+    ATTN_TRY(ATTN_ALLOC(speech, 1, err));
     model->encoder->speech = speech;
-    if (!speech)
-        return ATTN_NO_MEMORY;
     read_median(json[0], speech);
     read_sound(source, model->encoder, speech);
     return json[1] ? read_alignment(json[1], model, speech, err) : ATTN_OK;

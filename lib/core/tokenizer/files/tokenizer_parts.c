@@ -796,11 +796,10 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err)
 {
-    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
+    struct attn_unread *unread;
 
+    ATTN_TRY(ATTN_ALLOC(unread, 1, err));
     tokenizer->unread = unread;
-    if (!unread)
-        return ATTN_NO_MEMORY;
     atomic_init(&unread->is_over, false);
     unread->tokenizer = tokenizer;
     ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));

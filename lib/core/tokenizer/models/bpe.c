@@ -714,12 +714,11 @@ static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_s
 static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
-    struct bpe_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct bpe_scratch *scratch;
     size_t n_piece = 64;
 
+    ATTN_TRY(ATTN_ALLOC(scratch, 1, err));
     *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
     scratch->model = data;
     if (n < 256) /* short texts are encoded without a cache */
         return ATTN_OK;
