@@ -761,11 +761,8 @@ static void measure(const struct attn_tensor_files *files, struct model_row *row
         const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
         const struct attn_tensor tensor = entry.tensor;
         struct attn_quantized_place place;
-        double n = 1;
 
-        for (int k = 0; k < tensor.rank; k++)
-            n *= (double)tensor.shape[k];
-        n_value += n;
+        n_value += (double)attn_tensor_n_element(&tensor);
         n_byte +=
             (double)(attn_quantized_find(files, &entry, &place) ? place.n_byte
                                                                 : attn_tensor_n_byte(&tensor));
