@@ -582,9 +582,7 @@ enum attn_status help_json_print(struct attn_sink *out, const struct command *co
     attn_json_end(&json);
     attn_buffer_append_char(&text, '\n');
     if (status == ATTN_OK)
-        status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(out, text.data, text.size);
+        status = print_buffer(out, &text, err);
     attn_buffer_release(&text);
     return status;
 }

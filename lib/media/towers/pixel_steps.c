@@ -733,6 +733,15 @@ struct canvas {
     struct attn_image made;         /* owns */
 };
 
+/* Takes NEXT over in place of the picture. */
+static enum attn_status take_over(struct canvas *canvas, struct attn_image next)
+{
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
+    return ATTN_OK;
+}
+
 static enum attn_status resize(struct canvas *canvas, struct attn_picture_size size,
                                struct attn_error *err)
 {
@@ -740,10 +749,7 @@ static enum attn_status resize(struct canvas *canvas, struct attn_picture_size s
 
     ATTN_TRY(attn_image_resize(canvas->image, size.height, size.width, canvas->steps->filter, &next,
                                err));
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Makes the picture NAME a square, with the mean color beside it. */
@@ -758,10 +764,7 @@ static enum attn_status make_square(struct canvas *canvas, const char *name, str
         next.rgb[i] = (unsigned char)fmin(fmax(255 * (double)canvas->steps->mean[i % 3], 0), 255);
     lay(given, (ptrdiff_t)((side - given->height) / 2), (ptrdiff_t)((side - given->width) / 2),
         &next);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Keeps the middle of the picture. */
@@ -772,10 +775,7 @@ static enum attn_status keep_middle(struct canvas *canvas, struct attn_error *er
 
     ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(next.height, next.width), 3, err)));
     crop(steps, canvas->image, next.rgb);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_error *err)
@@ -867,10 +867,7 @@ static enum attn_status lay_in_middle(struct canvas *canvas, struct attn_picture
     ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(size.height, size.width), 3, err)));
     lay(given, (ptrdiff_t)((size.height - given->height) / 2),
         (ptrdiff_t)((size.width - given->width) / 2), &next);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Resizes the picture, of *size, to tiles that lie side by side. */
