@@ -660,12 +660,10 @@ static enum attn_status add_edits(const struct work *work, const struct pack *pa
 {
     const struct attn_run *run = work->trials->run;
     size_t n = copy_edits(run, place, NULL) * pack->n;
-    void *block = worker->edits;
 
     for (size_t i = 0; i < pack->n; i++)
         n += worker->sequences[i].n_edit;
-    ATTN_TRY(attn_grow(&block, &worker->n_edit, n, sizeof *worker->edits, err));
-    worker->edits = block;
+    ATTN_TRY(ATTN_GROW(worker->edits, worker->n_edit, n, err));
     for (size_t i = 0, at = 0; i < pack->n; at += worker->sequences[i++].n_edit) {
         struct attn_session_sequence *sequence = &worker->sequences[i];
 

@@ -154,8 +154,7 @@ static enum attn_status read_patterns(struct settings *settings, enum field k)
         if (!is_list && ++n > MAX_PATTERNS)
             return refuse_field(settings, fields[k].name, "an object of more than 5000 patterns",
                                 "expected fewer");
-        ATTN_TRY(attn_grow(&settings->patterns, &settings->capacity, settings->n + 1,
-                           sizeof *settings->patterns, settings->err));
+        ATTN_TRY(ATTN_GROW(settings->patterns, settings->capacity, settings->n + 1, settings->err));
         settings->patterns[settings->n++] = (struct pattern){.field = k, .node = node};
         if (!is_list)
             ATTN_TRY(compile(settings, text ? text : attn_node_key(node),

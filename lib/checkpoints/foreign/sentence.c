@@ -271,8 +271,7 @@ static enum attn_status keep_prompts(struct attn_sentence *sentence,
 
         if (!text)
             continue;
-        ATTN_TRY(attn_grow((void **)&sentence->prompts, &capacity, sentence->n_prompt + 1,
-                           sizeof *sentence->prompts, err));
+        ATTN_TRY(ATTN_GROW(sentence->prompts, capacity, sentence->n_prompt + 1, err));
         prompt = &sentence->prompts[sentence->n_prompt++];
         ATTN_TRY(ATTN_NEW(prompt->name, attn_strndup(key, strlen(key), err)));
         ATTN_TRY(ATTN_NEW(prompt->text, attn_strndup(text, strlen(text), err)));

@@ -214,8 +214,7 @@ static enum attn_status read_pairs(struct scan *scan, uint64_t n)
     struct attn_bundle *gguf = scan->gguf;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow(&gguf->pairs, &gguf->pair_capacity, gguf->n_pair + 1,
-                           sizeof *gguf->pairs, scan->err));
+        ATTN_TRY(ATTN_GROW(gguf->pairs, gguf->pair_capacity, gguf->n_pair + 1, scan->err));
         ATTN_TRY(read_pair(scan, i, &gguf->pairs[gguf->n_pair]));
         gguf->n_pair++;
     }
@@ -353,8 +352,8 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
     char *text;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow(&files->records, &scan->gguf->record_capacity, files->count + 1,
-                           sizeof *files->records, scan->err));
+        ATTN_TRY(
+            ATTN_GROW(files->records, scan->gguf->record_capacity, files->count + 1, scan->err));
         ATTN_TRY(read_tensor(scan, i, &files->records[files->count]));
         files->count++;
     }

@@ -573,7 +573,7 @@ static enum attn_status read_weight(struct reader *r, size_t at, struct attn_cod
 
     if (!form)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items, r->err));
+    ATTN_TRY(ATTN_GROW(list->items, list->capacity, list->n + 1, r->err));
     r->coded = &list->items[list->n++];
     r->codes = entry.tensor;
     *r->coded = (struct attn_coded){.codes = entry.tensor.data,

@@ -60,8 +60,8 @@ static enum attn_status find_characters(struct scoring *scoring, uint8_t *is_see
             is_seen[code_point / 8] |= (uint8_t)(1 << code_point % 8);
             if (attn_bpe_model_symbol(model, key + at, length) >= 0)
                 continue;
-            ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
-                               sizeof *model->characters, err));
+            ATTN_TRY(
+                ATTN_GROW(model->characters, scoring->character_capacity, n_character + 1, err));
             model->characters[n_character++] = code_point;
         }
     }
@@ -106,10 +106,8 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
         merge.right = attn_bpe_model_symbol(model, key + at, size - at);
         if (merge.right < 0)
             continue;
-        ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->merges, err));
-        ATTN_TRY(attn_grow(&scoring->orders, &scoring->order_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->orders, err));
+        ATTN_TRY(ATTN_GROW(scoring->merges, scoring->merge_capacity, scoring->n_merge + 1, err));
+        ATTN_TRY(ATTN_GROW(scoring->orders, scoring->order_capacity, scoring->n_merge + 1, err));
         scoring->merges[scoring->n_merge] = merge;
         scoring->orders[scoring->n_merge++] = order;
     }

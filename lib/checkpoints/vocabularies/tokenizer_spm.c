@@ -201,11 +201,9 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
         return attn_error_set(err, ATTN_FORMAT, "piece %d of '%s', '%s', %s", (int)id,
                               attn_quote_string(side->file.path).text,
                               attn_quote(piece->key, piece->size).text, problem);
-    ATTN_TRY(attn_grow((void **)&side->types, &side->type_capacity, unigram->n + 1,
-                       sizeof *side->types, err));
+    ATTN_TRY(ATTN_GROW(side->types, side->type_capacity, unigram->n + 1, err));
     side->types[unigram->n] = (unsigned char)piece->type;
-    ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
-                       sizeof *unigram->scores, err));
+    ATTN_TRY(ATTN_GROW(unigram->scores, unigram->capacity, unigram->n + 1, err));
     unigram->scores[unigram->n++] = (double)piece->score;
     if (!side->vocabulary && id >= side->row->n_skip)
         ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, piece->key, piece->size,
@@ -615,7 +613,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     ATTN_TRY(read_ids(side, err));
     n_read = tokenizer->vocabulary.n;
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles,
                                        ATTN_CLASS_N_ROLE, err));
     if (side->row->front)
         ATTN_TRY(check_roles(side, roles, n_read, err));
@@ -729,7 +727,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles,
                                        ATTN_CLASS_N_ROLE, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;

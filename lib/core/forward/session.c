@@ -801,14 +801,10 @@ enum attn_status attn_session_replace_edits(struct attn_session *session,
                                             const struct attn_edit *edits, size_t n_edit,
                                             struct attn_error *err)
 {
-    void *block = session->edits, *flags = session->has_effect;
     size_t capacity = session->n_edit;
 
-    ATTN_TRY(attn_grow(&block, &capacity, n_edit, sizeof *session->edits, err));
-    session->edits = block;
-    ATTN_TRY(
-        attn_grow(&flags, &session->effect_capacity, n_edit, sizeof *session->has_effect, err));
-    session->has_effect = flags;
+    ATTN_TRY(ATTN_GROW(session->edits, capacity, n_edit, err));
+    ATTN_TRY(ATTN_GROW(session->has_effect, session->effect_capacity, n_edit, err));
     session->n_edit = n_edit;
     for (size_t i = 0; i < n_edit; i++) {
         session->edits[i] = edits[i];

@@ -622,8 +622,8 @@ static enum attn_status make_frames(const struct binder *binder,
             return refuse_missing(binder, name);
         ATTN_TRY(check_tensor(binder, rule, &entry));
         if (!values) {
-            ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity,
-                               weights->n_changed + 1, sizeof *weights->changed, binder->err));
+            ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1,
+                               binder->err));
             ATTN_TRY(ATTN_NEW(
                 values,
                 attn_alloc_uninitialized(
@@ -655,8 +655,8 @@ static enum attn_status make_groups(const struct binder *binder, const struct at
     struct attn_tensor whole = *tensor;
     float *values;
 
-    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
-                       sizeof *weights->changed, binder->err));
+    ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1,
+                       binder->err));
     ATTN_TRY(ATTN_NEW(values,
                       attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err)));
     weights->changed[weights->n_changed++] = values;
@@ -1737,8 +1737,7 @@ static enum attn_status change_map(struct attn_weights *weights, const char *nam
                               "expected F32, F16 or BF16: a block has no room for a change of "
                               "single weights",
                               attn_quote_string(name).text, attn_dtype_name(w->dtype));
-    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
-                       sizeof *weights->changed, err));
+    ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1, err));
     ATTN_TRY(ATTN_NEW(
         made, attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err)));
     weights->changed[weights->n_changed++] = made;

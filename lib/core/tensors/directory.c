@@ -76,8 +76,7 @@ static struct attn_manifest_run *append_run(struct manifest *manifest, const cha
 {
     struct attn_manifest_run *run;
 
-    if (attn_grow(&manifest->runs, &manifest->capacity, manifest->n + 1, sizeof *manifest->runs,
-                  err) != ATTN_OK ||
+    if (ATTN_GROW(manifest->runs, manifest->capacity, manifest->n + 1, err) != ATTN_OK ||
         ATTN_ALLOC(run, 1, err) != ATTN_OK)
         return NULL;
     run->format = attn_strndup(format, strlen(format), err);

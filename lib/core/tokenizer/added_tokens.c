@@ -14,8 +14,7 @@
 enum attn_status attn_added_append(struct attn_added *added, struct attn_added_token token,
                                    const char *content, size_t size, struct attn_error *err)
 {
-    ATTN_TRY(attn_grow((void **)&added->tokens, &added->capacity, added->n + 1,
-                       sizeof *added->tokens, err));
+    ATTN_TRY(ATTN_GROW(added->tokens, added->capacity, added->n + 1, err));
     token.begin = added->contents.size;
     token.size = size;
     attn_buffer_append(&added->contents, content, size);

@@ -23,8 +23,7 @@ static bool reserve(struct attn_layer *layer, size_t size)
 
 static void add_splice(struct attn_layer *layer, struct attn_splice splice)
 {
-    if (attn_grow((void **)&layer->splices, &layer->capacity, layer->n_splice + 1,
-                  sizeof *layer->splices, NULL) == ATTN_OK)
+    if (ATTN_GROW(layer->splices, layer->capacity, layer->n_splice + 1, NULL) == ATTN_OK)
         layer->splices[layer->n_splice++] = splice;
     else
         layer->has_failed = true;

@@ -150,8 +150,7 @@ enum attn_status attn_search_find(const struct attn_search *search, const char *
         found = search->nodes[node].found;
         if (found == 0)
             continue;
-        ATTN_TRY(
-            attn_grow((void **)&hits->list, &hits->capacity, hits->n + 1, sizeof *hits->list, err));
+        ATTN_TRY(ATTN_GROW(hits->list, hits->capacity, hits->n + 1, err));
         hits->list[hits->n++] = (struct attn_search_hit){at, search->nodes[found].word};
     }
     return ATTN_OK;

@@ -51,8 +51,7 @@ struct added_files {
 static enum attn_status append(struct added_files *files, struct entry entry,
                                struct attn_error *err)
 {
-    ATTN_TRY(attn_grow((void **)&files->entries, &files->capacity, files->n + 1,
-                       sizeof *files->entries, err));
+    ATTN_TRY(ATTN_GROW(files->entries, files->capacity, files->n + 1, err));
     files->entries[files->n++] = entry;
     return ATTN_OK;
 }
@@ -506,46 +505,24 @@ static enum attn_status read_all_beside(struct added_files *files, struct attn_t
     return attn_added_mark_foreign(tokenizer, err);
 }
 
-/* Reads by READ from FILES, and releases them. */
-static enum attn_status read_with(struct added_files files,
-                                  enum attn_status (*read)(struct added_files *files,
-                                                           struct attn_token_role *roles, size_t n,
-                                                           struct attn_error *err),
-                                  struct attn_token_role *roles, size_t n, struct attn_error *err)
+enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           const struct attn_json *config, bool is_beside,
+                                           struct attn_token_role *roles, size_t n,
+                                           struct attn_error *err)
 {
+    struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
     enum attn_status status;
 
-    if (files.config)
-        files.decoder = attn_node_find(attn_json_root(files.config), "added_tokens_decoder");
+    if (config)
+        files.decoder = attn_node_find(attn_json_root(config), "added_tokens_decoder");
     if (files.decoder && attn_node_is_null(files.decoder))
         files.decoder = NULL;
-    status = read(&files, roles, n, err);
+    status = (is_beside ? read_all_beside : read_all)(&files, roles, n, err);
     attn_json_free(files.map);
     attn_file_release(&files.file);
     attn_vocabulary_release(&files.added);
     attn_free(files.entries);
     attn_free(files.by_id);
     return status;
-}
-
-enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
-                                           const struct attn_source *source,
-                                           const struct attn_json *config,
-                                           struct attn_token_role *roles, size_t n,
-                                           struct attn_error *err)
-{
-    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
-
-    return read_with(files, read_all, roles, n, err);
-}
-
-enum attn_status attn_tokenizer_read_beside(struct attn_tokenizer *tokenizer,
-                                            const struct attn_source *source,
-                                            const struct attn_json *config,
-                                            struct attn_token_role *roles, size_t n,
-                                            struct attn_error *err)
-{
-    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
-
-    return read_with(files, read_all_beside, roles, n, err);
 }

@@ -31,8 +31,7 @@ static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, si
         vocabulary->capacity = n;
     }
     if (vocabulary->capacity - vocabulary->n < n)
-        ATTN_TRY(attn_grow((void **)&vocabulary->entries, &vocabulary->capacity, vocabulary->n + n,
-                           sizeof *vocabulary->entries, err));
+        ATTN_TRY(ATTN_GROW(vocabulary->entries, vocabulary->capacity, vocabulary->n + n, err));
     if (size > UINT32_MAX - vocabulary->keys.size)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the tokens of a vocabulary have more than %u bytes", UINT32_MAX);

@@ -249,8 +249,7 @@ static enum attn_status read_words(struct attn_word_list *list, struct word_walk
     walk->rule.drop = *dropped;
     walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
     while (next_word(walk)) {
-        ATTN_TRY(
-            attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
+        ATTN_TRY(ATTN_GROW(list->words, capacity, list->n + 1, err));
         memcpy(list->bytes + n_byte, walk->kept.data, walk->kept.size);
         list->words[list->n++] = (struct attn_listed_word){list->bytes + n_byte, walk->kept.size};
         n_byte += walk->kept.size;

@@ -23,7 +23,7 @@ enum attn_status attn_path_names_add(struct attn_path_names *names, const char *
 {
     char *copy;
 
-    ATTN_TRY(attn_grow(&names->names, &names->capacity, names->n + 1, sizeof *names->names, err));
+    ATTN_TRY(ATTN_GROW(names->names, names->capacity, names->n + 1, err));
     ATTN_TRY(ATTN_NEW(copy, attn_strndup(name, strlen(name), err)));
     names->names[names->n++] = copy;
     return ATTN_OK;

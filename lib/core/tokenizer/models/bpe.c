@@ -624,8 +624,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     scratch->has_unk = false;
     ATTN_TRY(attn_bpe_begin(&scratch->work, n_part, err));
     if (scratch->model->has_places)
-        ATTN_TRY(attn_grow((void **)&scratch->ranges, &scratch->n_range, n_part,
-                           sizeof *scratch->ranges, err));
+        ATTN_TRY(ATTN_GROW(scratch->ranges, scratch->n_range, n_part, err));
     ATTN_TRY(find_parts(scratch, slice, err));
     scratch->work.cancel = walk->options->cancel;
     if (!attn_bpe_merge(&scratch->work, scratch->n, &scratch->model->merges))
