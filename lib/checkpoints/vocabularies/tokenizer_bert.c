@@ -161,8 +161,7 @@ static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct 
     ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
     ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
     attn_class_get_roles(row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles, err));
     /* The letters are added below, so they are not marked. */
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (is_esm)

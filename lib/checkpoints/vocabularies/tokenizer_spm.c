@@ -613,8 +613,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     ATTN_TRY(read_ids(side, err));
     n_read = tokenizer->vocabulary.n;
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles, err));
     if (side->row->front)
         ATTN_TRY(check_roles(side, roles, n_read, err));
     if (side->row->front)
@@ -727,8 +726,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     if (side->row->traits & ATTN_CLASS_PIECE_ROLES)

@@ -338,8 +338,7 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
                                          "no file has 'add_prefix_space', and a space is inserted "
                                          "in front of texts; transformers 4 inserted none"));
     attn_class_get_roles(row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (row->traits & ATTN_CLASS_CLIP) {
         unread->has_prefix = false;

@@ -686,8 +686,7 @@ static enum attn_status read_file(struct json_reader *reading, const struct attn
         ATTN_TRY(attn_added_read_json(tokenizer, reading->added.text, reading->added.size, err));
     if (found->name || found->config || attn_source_has_part(source, "added_tokens.json") ||
         attn_source_has_part(source, "special_tokens_map.json"))
-        ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, true, roles,
-                                           ATTN_CLASS_N_ROLE, err));
+        ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, true, roles, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
