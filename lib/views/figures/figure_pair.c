@@ -90,7 +90,7 @@ static const char *word_of(struct attn_figure_pen *pen, size_t row, size_t *n)
     size_t first = 0;
 
     label->size = 0;
-    attn_table_append_label(label, token.text, token.size);
+    attn_table_append_label(label, token.text, token.size, SIZE_MAX);
     *n = label->size;
     while (first + 1 < *n && label->data[first] == ' ')
         first++;

@@ -239,15 +239,10 @@ static size_t lens_height(const struct attn_table *lens, size_t i)
 /* Writes TOKEN with its probability P to the scratch buffer. */
 static void write_token(struct attn_figure_pen *pen, const struct attn_cell *token, double p)
 {
-    struct attn_buffer text = {0};
-
-    attn_escape_append(&text, token->text, token->size);
     pen->scratch.size = 0;
-    attn_text_append_label(&pen->scratch, text.data, text.size, LENS_COLUMNS, ATTN_ELLIPSIS);
+    attn_table_append_label(&pen->scratch, token->text, token->size, LENS_COLUMNS);
     attn_figure_name_blanks(&pen->scratch);
     attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
-    pen->scratch.has_failed |= text.has_failed;
-    attn_buffer_release(&text);
 }
 
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,

@@ -264,12 +264,12 @@ bool attn_table_read_head(const struct attn_table *table, size_t row, struct att
     return true;
 }
 
-void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width)
 {
     struct attn_buffer escaped = {0};
 
     attn_escape_append(&escaped, text, size);
-    attn_text_append_label(out, escaped.data, escaped.size, SIZE_MAX, "");
+    attn_text_append_label(out, escaped.data, escaped.size, width, ATTN_ELLIPSIS);
     out->has_failed |= escaped.has_failed;
     attn_buffer_release(&escaped);
 }

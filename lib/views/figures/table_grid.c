@@ -93,7 +93,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
         const struct attn_cell cell = attn_table_cell(table, rows[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
-            attn_table_append_label(&texts->bytes, cell.text, cell.size);
+            attn_table_append_label(&texts->bytes, cell.text, cell.size, SIZE_MAX);
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->grid.cells = texts;
@@ -723,13 +723,13 @@ static enum attn_status name_life(const struct attn_table_picture *picture,
     struct attn_buffer *out = &words->bytes;
 
     attn_buffer_append_string(out, "life of '");
-    attn_table_append_label(out, token->text, token->size);
+    attn_table_append_label(out, token->text, token->size, SIZE_MAX);
     attn_buffer_append_string(out, "': what each layer adds to ");
     if (*picture->answer) {
         attn_buffer_append_string(out, picture->answer);
     } else {
         attn_buffer_append_string(out, "logit(");
-        attn_table_append_label(out, best.text, best.size);
+        attn_table_append_label(out, best.text, best.size, SIZE_MAX);
         attn_buffer_append_string(out, ")");
     }
     words->title = attn_buffer_string(out);
