@@ -45,8 +45,6 @@ struct attn_table_cells {
     char note[80];
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
-    size_t most_keys;                    /* columns of a life */
-    double width;                        /* of the figure in points; 0: not given */
     double *weights, *parks; /* [n_row of the table] the share of each head in its kind, and what it
                                 parks; own */
     double *shares; /* [n_row of the table, ATTN_N_MIX_CLASS] of the rest; owns, NULL if unknown */
