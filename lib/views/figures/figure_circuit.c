@@ -564,10 +564,13 @@ static void place(struct attn_figure_pen *pen, struct circuit_layout *layout)
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Adds the scratch buffer. */
-static void add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
+/* Adds the scratch buffer in letters of SIZE; Y is its baseline. */
+static void add_scratch(struct attn_figure_pen *pen, double x, double y, double size,
+                        uint32_t color, enum attn_text_anchor anchor, bool is_bold)
 {
-    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
+    const struct attn_shape_text text = {x, y, size, color, anchor, false, is_bold, 0, 0};
+
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
 }
 
 static uint32_t ground_of(const struct attn_figure_pen *pen)
@@ -595,20 +598,16 @@ static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout
 {
     const double top = layout->top + FAR / 2.0;
     const struct attn_cell other = fact_of(layout, "instead");
-    struct attn_shape_text text = {.size = pen->letters.label,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .is_bold = true,
-                                   .y = layout->bottom + pen->letters.label + 3};
+    const double y = layout->bottom + pen->letters.label + 3;
 
     for (size_t i = 0; i < layout->n_column; i++) {
         const struct column *column = &layout->columns[i];
+        const double x = middle_of(layout, i);
         size_t row = 0;
 
         attn_shapes_add_box(pen->shapes,
                             (struct attn_shape_box){column->x, top, width_of_column(layout, i),
                                                     layout->bottom - top, ground_of(pen)});
-        text.x = middle_of(layout, i);
-        text.color = i == layout->of_input ? attn_streams_color(pen, 1) : pen->ink;
         pen->scratch.size = 0;
         if (column->position == INT64_MAX)
             attn_buffer_append_string(&pen->scratch, "other words");
@@ -619,34 +618,31 @@ static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout
 
         if (word.type == ATTN_VALUE_TEXT)
             append_word(pen, &word, LONG_WORD);
-        add_scratch(pen, text);
+        add_scratch(pen, x, y, pen->letters.label,
+                    i == layout->of_input ? attn_streams_color(pen, 1) : pen->ink,
+                    ATTN_ANCHOR_MIDDLE, true);
         if (i != layout->of_input || other.type != ATTN_VALUE_TEXT)
             continue;
         pen->scratch.size = 0;
         attn_buffer_append_string(&pen->scratch, "instead of ");
         append_word(pen, &other, LONG_WORD);
-        add_scratch(pen, (struct attn_shape_text){.x = text.x,
-                                                  .y = text.y + layout->line,
-                                                  .size = pen->letters.tick,
-                                                  .color = attn_streams_color(pen, -1),
-                                                  .anchor = ATTN_ANCHOR_MIDDLE});
+        add_scratch(pen, x, y + layout->line, pen->letters.tick, attn_streams_color(pen, -1),
+                    ATTN_ANCHOR_MIDDLE, false);
     }
 }
 
 /* Adds the numbers of layers. */
 static void add_layers(struct attn_figure_pen *pen, const struct circuit_layout *layout)
 {
-    struct attn_shape_text text = {.x = layout->left - 4,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
-
     for (size_t i = 0; i < layout->n_plate; i++) {
         const struct plate *plate = &layout->plates[i];
 
-        text.y = plate->y + plate->height / 2 + 0.35 * text.size;
-        if (i == 0 || plate[-1].of.layer != plate->of.layer)
-            attn_shapes_add_number(pen->shapes, &text, (size_t)plate->of.layer);
+        if (i > 0 && plate[-1].of.layer == plate->of.layer)
+            continue;
+        pen->scratch.size = 0;
+        attn_buffer_append_integer(&pen->scratch, plate->of.layer);
+        add_scratch(pen, layout->left - 4, plate->y + plate->height / 2 + 0.35 * pen->letters.tick,
+                    pen->letters.tick, pen->faint, ATTN_ANCHOR_END, false);
     }
     attn_figure_add_axis_name(pen, 0, (layout->bottom + layout->top) / 2, "layer");
 }
@@ -678,13 +674,8 @@ static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout 
     const struct attn_head_kind *kind =
         type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
     const double x = plate->x, y = plate->y, right = x + plate->width, small = pen->letters.tick;
-    const double name = is_head ? 0.9 * pen->letters.label : small;
-    struct attn_shape_text text = {.x = is_head ? x + BAR + PAD : x + plate->width / 2,
-                                   .y = y + PAD + 0.82 * name,
-                                   .size = name,
-                                   .color = pen->ink,
-                                   .anchor = is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
-                                   .is_bold = is_head};
+    const double name = is_head ? 0.9 * pen->letters.label : small, left = x + BAR + PAD;
+    const double line = y + PAD + 0.82 * name;
 
     attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, plate->width, plate->height,
                                                              pen->shapes->paper});
@@ -697,18 +688,14 @@ static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout 
     take(layout, x, y, plate->width, plate->height);
     set_mark(pen, layout, plate);
     write_line(pen, layout, plate, 0);
-    add_scratch(pen, text);
+    if (is_head)
+        add_scratch(pen, left, line, name, pen->ink, ATTN_ANCHOR_START, true);
+    else
+        add_scratch(pen, (x + right) / 2, line, name, pen->ink, ATTN_ANCHOR_MIDDLE, false);
     write_line(pen, layout, plate, 2);
-    text.y += layout->line + 1;
-    text.size = small;
-    text.is_bold = false;
-    add_scratch(pen, text);
+    add_scratch(pen, left, line + layout->line + 1, small, pen->ink, ATTN_ANCHOR_START, false);
     write_line(pen, layout, plate, 1);
-    text.y -= layout->line + 1;
-    text.x = right - PAD;
-    text.color = pen->faint;
-    text.anchor = ATTN_ANCHOR_END;
-    add_scratch(pen, text);
+    add_scratch(pen, right - PAD, line, small, pen->faint, ATTN_ANCHOR_END, false);
     attn_shapes_set_mark(pen->shapes, "");
 }
 
@@ -841,47 +828,40 @@ static void add_answer(struct attn_figure_pen *pen, struct circuit_layout *layou
     attn_figure_add_outline(
         pen, (double[]){middle - half, layout->top - height, middle + half, layout->top}, 1.4,
         pen->ink);
-    add_scratch(pen, (struct attn_shape_text){.x = middle,
-                                              .y = layout->top - height / 2 + 0.35 * size,
-                                              .size = size,
-                                              .color = pen->ink,
-                                              .anchor = ATTN_ANCHOR_MIDDLE,
-                                              .is_bold = true});
+    add_scratch(pen, middle, layout->top - height / 2 + 0.35 * size, size, pen->ink,
+                ATTN_ANCHOR_MIDDLE, true);
 }
 
 /* Adds the scratch buffer as a line of the legend, cut to the width; Y is its baseline. */
 static void add_line(struct attn_figure_pen *pen, double y)
 {
-    const struct attn_shape_text at = {
-        .x = ATTN_FIGURE_PAD, .y = y, .size = pen->letters.tick, .color = pen->faint};
     const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
-    size_t n = pen->scratch.size;
+    struct attn_buffer *line = &pen->scratch;
 
-    while (n > 0 && attn_figure_string_width(pen, pen->scratch.data, n) * at.size > room)
-        for (n--; n > 0 && ((unsigned char)pen->scratch.data[n] & 0xc0) == 0x80;)
-            n--;
-    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, n);
+    while (line->size > 0 && scratch_width(pen, pen->letters.tick) > room)
+        for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
+            line->size--;
+    add_scratch(pen, ATTN_FIGURE_PAD, y, pen->letters.tick, pen->faint, ATTN_ANCHOR_START, false);
 }
 
 /* Writes the first path of the facts, with the names of the picture. */
 static void write_path(struct attn_figure_pen *pen, const struct attn_cell *paths)
 {
-    const char *at = paths->text, *end = memchr(at, '\n', paths->size);
+    const char *at = paths->text, *line = memchr(at, '\n', paths->size);
+    const char *end = line ? line : at + paths->size;
 
-    end = end ? end : at + paths->size;
     attn_buffer_append_string(&pen->scratch, "strongest path: ");
     while (at < end) {
         const size_t n = (size_t)(end - at), n_digit = strspn(at, "0123456789");
 
-        if (n > 1 && memcmp(at, "->", 2) == 0) {
-            attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92");
-            at += 2;
-        } else if (n_digit > 0 && n > n_digit + 4 && memcmp(at + n_digit, ".mlp", 4) == 0) {
+        if (n > n_digit + 4 && memcmp(at + n_digit, ".mlp", 4) == 0) {
             attn_buffer_append_format(&pen->scratch, "MLP %.*s", (int)n_digit, at);
             at += n_digit + 4;
+        } else if (n > 1 && memcmp(at, "->", 2) == 0) {
+            attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92");
+            at += 2;
         } else {
-            attn_buffer_append(&pen->scratch, at, n_digit > 0 ? n_digit : 1);
-            at += n_digit > 0 ? n_digit : 1;
+            attn_buffer_append_char(&pen->scratch, *at++);
         }
     }
 }
@@ -893,12 +873,10 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout 
 
     x = attn_streams_add_sample(pen, x, y, "for", attn_streams_color(pen, 1), OPACITY);
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
-    attn_shapes_add_string(pen->shapes,
-                           &(struct attn_shape_text){.x = x,
-                                                     .y = y + 0.35 * pen->letters.tick,
-                                                     .size = pen->letters.tick,
-                                                     .color = pen->faint},
-                           "full width: the whole answer");
+    pen->scratch.size = 0;
+    attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
+    add_scratch(pen, x, y + 0.35 * pen->letters.tick, pen->letters.tick, pen->faint,
+                ATTN_ANCHOR_START, false);
     y += layout->line + 5;
     pen->scratch.size = 0;
     attn_buffer_append_string(
@@ -945,48 +923,44 @@ static void find_change(const char *text, size_t n, const char *other, size_t n_
 static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
 {
     const struct attn_figure_text *texts = layout->given->of->texts;
-    struct attn_shape_text at = {
-        .x = ATTN_FIGURE_PAD, .y = y, .size = pen->letters.tick, .color = pen->faint};
-    const double room = (pen->shapes->width - 2 * ATTN_FIGURE_PAD) / at.size;
+    const double size = pen->letters.tick, room = pen->shapes->width - 2 * ATTN_FIGURE_PAD - size;
+    struct attn_buffer all = {0};
     size_t change[2], begin = 0;
+    double x = ATTN_FIGURE_PAD;
 
     if (!texts[0].text || !texts[1].text || texts[0].n == 0)
         return;
     find_change(texts[0].text, texts[0].n, texts[1].text, texts[1].n, change);
+    attn_escape_append(&all, texts[0].text, texts[0].n);
+    if (all.size != texts[0].n || attn_text_is_right_to_left(texts[0].text, texts[0].n))
+        change[0] = change[1] = all.size;
+    while (begin < all.size &&
+           attn_figure_string_width(pen, all.data + begin, all.size - begin) * size > room) {
+        const char *blank = memchr(all.data + begin, ' ', all.size - begin);
+
+        begin = blank ? (size_t)(blank - all.data) + 1 : all.size;
+    }
     pen->scratch.size = 0;
-    attn_escape_append(&pen->scratch, texts[0].text, texts[0].n);
-    if (pen->scratch.size != texts[0].n || attn_text_is_right_to_left(texts[0].text, texts[0].n))
-        change[0] = change[1] = pen->scratch.size;
-    while (begin < pen->scratch.size &&
-           attn_figure_string_width(pen, pen->scratch.data + begin, pen->scratch.size - begin) >
-               room - (begin > 0 ? 1 : 0)) {
-        const char *blank = memchr(pen->scratch.data + begin, ' ', pen->scratch.size - begin);
-
-        begin = blank ? (size_t)(blank - pen->scratch.data) + 1 : pen->scratch.size;
-    }
-    at.x += attn_figure_string_width(pen, pen->scratch.data + begin,
-                                     (change[0] < begin ? begin : change[0]) - begin) *
-                at.size +
-            (begin > 0 ? at.size : 0);
+    attn_buffer_append_string(&pen->scratch, begin > 0 ? ATTN_ELLIPSIS : "");
+    add_scratch(pen, x, y, size, pen->faint, ATTN_ANCHOR_START, false);
+    x += begin > 0 ? size : 0;
     for (int i = 0; i < 3; i++) { /* what stands before the change ends at it, in any font */
-        const size_t ends[] = {begin, change[0], change[1], pen->scratch.size};
-        const size_t from = ends[i] < begin ? begin : ends[i], to = ends[i + 1];
+        const size_t ends[] = {begin, change[0], change[1], all.size};
+        const size_t from = ends[i] < begin ? begin : ends[i];
+        const size_t to = ends[i + 1] < begin ? begin : ends[i + 1];
+        const double bold = i == 1 && pen->is_printed ? 1.08 : 1;
+        const double width =
+            attn_figure_string_width(pen, all.data + from, to - from) * size * bold;
 
-        at.is_bold = i == 1;
-        at.color = i == 1 ? attn_streams_color(pen, 1) : pen->faint;
-        at.anchor = i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START;
-        if (to > from)
-            attn_shapes_add_text(pen->shapes, &at, pen->scratch.data + from, to - from);
-        if (i == 1 && to > from)
-            at.x += attn_figure_string_width(pen, pen->scratch.data + from, to - from) * at.size *
-                    (pen->is_printed ? 1.08 : 1);
+        x += i == 0 ? width : 0;
+        pen->scratch.size = 0;
+        attn_buffer_append(&pen->scratch, all.data + from, to - from);
+        add_scratch(pen, x, y, size, i == 1 ? attn_streams_color(pen, 1) : pen->faint,
+                    i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START, i == 1);
+        x += i == 1 ? width : 0;
     }
-    if (begin > 0)
-        attn_shapes_add_string(
-            pen->shapes,
-            &(struct attn_shape_text){
-                .x = ATTN_FIGURE_PAD, .y = y, .size = at.size, .color = pen->faint},
-            ATTN_ELLIPSIS);
+    pen->scratch.has_failed |= all.has_failed;
+    attn_buffer_release(&all);
 }
 
 /* Says which share of the answer the circuit keeps, if it was run. */
