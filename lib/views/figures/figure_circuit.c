@@ -38,7 +38,6 @@ enum {
     LONG_WORD = 16, /* and of other words */
     LEGEND = ATTN_STREAMS_LEGEND,
     LEAST_WIDTH = 420, /* of the legend */
-    MARK = 64,
 };
 
 #define OPACITY 0.72       /* of the color of an edge on paper */
@@ -108,7 +107,7 @@ struct circuit_layout {
 /* Reads the name of a part: "input", "2.5", "2.mlp", "3.0.q", "logits". */
 static bool read_part(const struct attn_cell *cell, struct part *part)
 {
-    char name[MARK], *at;
+    char name[64], *at;
 
     *part = (struct part){.head = -1};
     if (cell->type != ATTN_VALUE_TEXT || cell->size >= sizeof name)
@@ -647,25 +646,13 @@ static void add_layers(struct attn_figure_pen *pen, const struct circuit_layout 
     attn_figure_add_axis_name(pen, 0, (layout->bottom + layout->top) / 2, "layer");
 }
 
-/* Sets the mark of a head: its layer, head, position and key head, "h17.4.9.1". */
-static void set_mark(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                     const struct plate *plate)
-{
-    char mark[MARK];
-
-    snprintf(mark, sizeof mark, "h%lld.%lld.%lld.%lld", (long long)plate->of.layer,
-             (long long)plate->of.head,
-             (long long)(plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1),
-             (long long)(plate->of.head / (int64_t)layout->n_sharing));
-    attn_shapes_set_mark(pen->shapes, plate->of.head < 0 ? "" : mark);
-}
-
 /* Keeps numbers out of a box. */
 static void take(struct circuit_layout *layout, double x, double y, double width, double height)
 {
     layout->text.taken[layout->text.n_taken++] = (struct attn_shape_box){x, y, width, height, 0};
 }
 
+/* Adds PLATE. The mark of a head is its layer, head, position and key head, "h17.4.9.1". */
 static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout *layout,
                              const struct plate *plate)
 {
@@ -686,7 +673,12 @@ static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout 
                              attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme))});
     attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
     take(layout, x, y, plate->width, plate->height);
-    set_mark(pen, layout, plate);
+    if (is_head)
+        attn_shapes_set_mark(
+            pen->shapes, "h%lld.%lld.%lld.%lld", (long long)plate->of.layer,
+            (long long)plate->of.head,
+            (long long)(plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1),
+            (long long)(plate->of.head / (int64_t)layout->n_sharing));
     write_line(pen, layout, plate, 0);
     if (is_head)
         add_scratch(pen, left, line, name, pen->ink, ATTN_ANCHOR_START, true);
@@ -696,7 +688,7 @@ static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout 
     add_scratch(pen, left, line + layout->line + 1, small, pen->ink, ATTN_ANCHOR_START, false);
     write_line(pen, layout, plate, 1);
     add_scratch(pen, right - PAD, line, small, pen->faint, ATTN_ANCHOR_END, false);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
 }
 
 /* Sets the place of AT to that of the curve between ENDS at T, 0 to 1. */
@@ -747,12 +739,10 @@ static void add_link_shapes(struct attn_figure_pen *pen, struct circuit_layout *
     const double width = width_of(link);
     struct attn_shape_text letter = {.size = pen->letters.tick, .color = pen->faint};
     double ends[4], at[2];
-    char mark[MARK];
 
     find_ends(layout, link, ends);
     memcpy(at, ends, sizeof at);
-    snprintf(mark, sizeof mark, "%zu", link->edge->row);
-    attn_shapes_set_mark(pen->shapes, mark);
+    attn_shapes_set_mark(pen->shapes, "%zu", link->edge->row);
     for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++) {
         const double foot = x_at(at, ends, plate->y + plate->height),
                      top = x_at(at, ends, plate->y);
@@ -771,7 +761,7 @@ static void add_link_shapes(struct attn_figure_pen *pen, struct circuit_layout *
         add_piece(pen, link, (double[]){beside, plate->y + plate->height + 1, beside, at[1] - 1});
     }
     add_piece(pen, link, (double[]){at[0], at[1], ends[2], ends[3]});
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     letter.x = ends[2] + width / 2 + 2;
     letter.y = ends[3] + letter.size;
     if (link->letter == '\0' || !is_first(layout, link))

@@ -262,16 +262,15 @@ static double start_of(const struct life_layout *layout, const struct ribbon *ri
 static void set_mark(struct attn_figure_pen *pen, const struct life_layout *layout,
                      const struct ribbon *ribbon)
 {
-    char mark[ATTN_STREAMS_MARK] = "";
-
     if (ribbon && ribbon->place >= 0)
-        snprintf(mark, sizeof mark, "%lld,%lld,%zu", (long long)ribbon->layer,
-                 (long long)ribbon->head,
-                 attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
+        attn_shapes_set_mark(pen->shapes, "%lld,%lld,%zu", (long long)ribbon->layer,
+                             (long long)ribbon->head,
+                             attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
     else if (ribbon)
-        snprintf(mark, sizeof mark, ribbon->is_rest ? "rest%lld" : "%lld,,",
-                 (long long)ribbon->layer);
-    attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, ribbon->is_rest ? "rest%lld" : "%lld,,",
+                             (long long)ribbon->layer);
+    else
+        attn_shapes_end_mark(pen->shapes);
 }
 
 /* Adds the lower part of a ribbon, as high as VALUE. */

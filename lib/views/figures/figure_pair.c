@@ -286,14 +286,12 @@ static void add_arcs(struct attn_figure_pen *pen, struct pair_layout *layout, si
         const struct column *column = &layout->columns[layout->bows[i].key];
         const struct attn_cell key =
             attn_table_role_cell(layout->table, column->rows[side], ATTN_ROLE_KEY);
-        char mark[32];
 
-        snprintf(mark, sizeof mark, "%s,%lld", names[side], (long long)key.integer);
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, "%s,%lld", names[side], (long long)key.integer);
         attn_arc_add(pen, &layout->bows[i], column->x, layout->middle + sign * layout->edge, sign,
                      color);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     add_numbers(pen, layout, side, n);
 }
 
@@ -411,7 +409,7 @@ static size_t add_next_words(struct attn_figure_pen *pen, const struct pair_layo
                 add_next(pen, rows, y + NEXT * (double)n, most);
             n++;
         }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return n;
 }
 

@@ -153,7 +153,7 @@ static bool is_folded(const struct attn_figure_streams *streams, size_t layer)
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
-    char mark[ATTN_STREAMS_MARK];
+    char folded[48];
     struct attn_shape_text text = {.size = pen->letters.label,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
@@ -169,11 +169,10 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                              (double[]){streams->xs[i], top}, 1, pen->rule);
     for (size_t i = 0; i < streams->places.n; i++) {
         text.x = streams->xs[i] + (text.is_turned ? 0.35 * pen->letters.label : 0);
-        snprintf(mark, sizeof mark, ",,%zu", attn_grid_position(&streams->places, i));
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, ",,%zu", attn_grid_position(&streams->places, i));
         attn_figure_add_label(pen, &text, &streams->places, i);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     add_gaps(pen, streams);
     text = (struct attn_shape_text){.x = streams->left - 6,
                                     .size = pen->letters.tick,
@@ -184,9 +183,9 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
             ;
         text.y = (attn_streams_y(streams, (double)i) + attn_streams_y(streams, (double)end)) / 2 +
                  0.35 * text.size;
-        snprintf(mark, sizeof mark, "%zu-%zu", i, end - 1);
+        snprintf(folded, sizeof folded, "%zu-%zu", i, end - 1);
         if (end > i + 1)
-            attn_shapes_add_string(pen->shapes, &text, mark);
+            attn_shapes_add_string(pen->shapes, &text, folded);
         else
             attn_shapes_add_number(pen->shapes, &text, i);
     }
@@ -200,9 +199,9 @@ static void add_marked(struct attn_figure_pen *pen, double x, double y, const ch
     const struct attn_shape_text at = {
         .x = x, .y = y + 0.35 * pen->letters.tick, .size = pen->letters.tick, .color = pen->ink};
 
-    attn_shapes_set_mark(pen->shapes, mark);
+    attn_shapes_set_mark(pen->shapes, "%s", mark);
     attn_shapes_add_string(pen->shapes, &at, text);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
 }
 
 void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,

@@ -8,7 +8,6 @@
 
 enum {
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
-    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position */
     ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
     ATTN_LIFE_ASIDE = 112,    /* width for the ribbons and numbers at the right of a life */
 };

@@ -257,7 +257,7 @@ static double add_sentence(struct attn_figure_pen *pen, const struct strip *stri
     const char *text = strip->sentence;
 
     if (!pen->is_measuring)
-        attn_shapes_set_mark(pen->shapes, strip->mark);
+        attn_shapes_set_mark(pen->shapes, "%s", strip->mark);
     while (*text) {
         const size_t n = break_line(pen, text, size, width);
         const struct attn_shape_text line = {
@@ -269,7 +269,7 @@ static double add_sentence(struct attn_figure_pen *pen, const struct strip *stri
         text += n;
         text += *text == ' ';
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return y;
 }
 
@@ -345,7 +345,7 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
     attn_shapes_set_mark(pen->shapes, "axis");
     attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
                               grid->quantity ? grid->quantity : grid->name);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return y + 1.8 * pen->letters.axis;
 }
 
@@ -384,17 +384,16 @@ static void add_row(struct attn_figure_pen *pen, const struct strip *strip, cons
 {
     const double size = pen->letters.label, half = MEDIAN * size / 2;
     const bool is_chosen = part == strip->chosen;
-    char name[MARK_SIZE], mark[MARK_SIZE];
+    char name[MARK_SIZE];
     size_t used = 0;
 
     append_name(pen, strip, part, name, sizeof name, &used);
     add_name(pen, strip, y, name, is_chosen, false);
     for (size_t g = 0; g < strip->groups.n; g++) {
-        snprintf(mark, sizeof mark, "%.*s,%zu", (int)used, name, g);
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, "%.*s,%zu", (int)used, name, g);
         add_dot(pen, strip, number_of(strip, g, part->column), y, RADIUS * size, is_chosen);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     if (isfinite(part->median))
         attn_figure_add_line(pen, (double[]){x_of(strip, part->median), y - half},
                              (double[]){x_of(strip, part->median), y + half}, 3,
@@ -419,7 +418,7 @@ static void add_others(struct attn_figure_pen *pen, const struct strip *strip, d
     snprintf(name, sizeof name, "%zu others", strip->names.n - strip->n_row);
     attn_shapes_set_mark(pen->shapes, "others");
     add_name(pen, strip, y, name, false, true);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     for (size_t i = 0; i < strip->names.n; i++)
         if (!has_row(strip, &strip->parts[i]))
             add_dot(pen, strip, strip->parts[i].median, y, 0.6 * RADIUS * pen->letters.label,
