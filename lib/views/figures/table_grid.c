@@ -788,15 +788,8 @@ static enum attn_status read_rows(const struct attn_table *table,
         rows->begins[i] = i > 0 && has_position != (rows->positions[i - 1] < ATTN_GRID_NO_POSITION);
         cells->marks[i] = !attn_table_is_missing(table, i, cells->of.marks);
         has_texts |= has_text && has_position;
-        if (attn_grid_is_position(&position, tokens)) {
-            size_t size;
-            const char *token = attn_token_text(tokens, (size_t)position.integer, &size);
-
-            attn_buffer_append(&rows->texts.bytes, token, size);
-        } else {
-            attn_grid_append_cell(&rows->texts.bytes, table, i,
-                                  has_text ? cells->of.texts : cells->of.rows);
-        }
+        append_token(&rows->texts.bytes, table, i, has_text ? cells->of.texts : cells->of.rows,
+                     cells->of.rows, tokens);
         rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
     }
     rows->axis = attn_table_named_axis(rows, attn_table_column_name(table, cells->of.rows));
