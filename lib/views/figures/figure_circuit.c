@@ -563,13 +563,10 @@ static void place(struct attn_figure_pen *pen, struct circuit_layout *layout)
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Adds the scratch buffer in letters of SIZE; Y is its baseline. */
-static void add_scratch(struct attn_figure_pen *pen, double x, double y, double size,
-                        uint32_t color, enum attn_text_anchor anchor, bool is_bold)
+/* Adds the scratch buffer. */
+static void add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
 {
-    const struct attn_shape_text text = {x, y, size, color, anchor, false, is_bold, 0, 0};
-
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
 }
 
 static uint32_t ground_of(const struct attn_figure_pen *pen)
@@ -617,16 +614,18 @@ static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout
 
         if (word.type == ATTN_VALUE_TEXT)
             append_word(pen, &word, LONG_WORD);
-        add_scratch(pen, x, y, pen->letters.label,
-                    i == layout->of_input ? attn_streams_color(pen, 1) : pen->ink,
-                    ATTN_ANCHOR_MIDDLE, true);
+        add_scratch(pen, (struct attn_shape_text){x, y, pen->letters.label,
+                                                  i == layout->of_input ? attn_streams_color(pen, 1)
+                                                                        : pen->ink,
+                                                  ATTN_ANCHOR_MIDDLE, .is_bold = true});
         if (i != layout->of_input || other.type != ATTN_VALUE_TEXT)
             continue;
         pen->scratch.size = 0;
         attn_buffer_append_string(&pen->scratch, "instead of ");
         append_word(pen, &other, LONG_WORD);
-        add_scratch(pen, x, y + layout->line, pen->letters.tick, attn_streams_color(pen, -1),
-                    ATTN_ANCHOR_MIDDLE, false);
+        add_scratch(pen, (struct attn_shape_text){x, y + layout->line, pen->letters.tick,
+                                                  attn_streams_color(pen, -1), ATTN_ANCHOR_MIDDLE,
+                                                  .is_bold = false});
     }
 }
 
@@ -640,8 +639,10 @@ static void add_layers(struct attn_figure_pen *pen, const struct circuit_layout 
             continue;
         pen->scratch.size = 0;
         attn_buffer_append_integer(&pen->scratch, plate->of.layer);
-        add_scratch(pen, layout->left - 4, plate->y + plate->height / 2 + 0.35 * pen->letters.tick,
-                    pen->letters.tick, pen->faint, ATTN_ANCHOR_END, false);
+        add_scratch(pen,
+                    (struct attn_shape_text){
+                        layout->left - 4, plate->y + plate->height / 2 + 0.35 * pen->letters.tick,
+                        pen->letters.tick, pen->faint, ATTN_ANCHOR_END, .is_bold = false});
     }
     attn_figure_add_axis_name(pen, 0, (layout->bottom + layout->top) / 2, "layer");
 }
@@ -681,13 +682,17 @@ static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout 
             (long long)(plate->of.head / (int64_t)layout->n_sharing));
     write_line(pen, layout, plate, 0);
     if (is_head)
-        add_scratch(pen, left, line, name, pen->ink, ATTN_ANCHOR_START, true);
+        add_scratch(pen, (struct attn_shape_text){left, line, name, pen->ink, ATTN_ANCHOR_START,
+                                                  .is_bold = true});
     else
-        add_scratch(pen, (x + right) / 2, line, name, pen->ink, ATTN_ANCHOR_MIDDLE, false);
+        add_scratch(pen, (struct attn_shape_text){(x + right) / 2, line, name, pen->ink,
+                                                  ATTN_ANCHOR_MIDDLE, .is_bold = false});
     write_line(pen, layout, plate, 2);
-    add_scratch(pen, left, line + layout->line + 1, small, pen->ink, ATTN_ANCHOR_START, false);
+    add_scratch(pen, (struct attn_shape_text){left, line + layout->line + 1, small, pen->ink,
+                                              ATTN_ANCHOR_START, .is_bold = false});
     write_line(pen, layout, plate, 1);
-    add_scratch(pen, right - PAD, line, small, pen->faint, ATTN_ANCHOR_END, false);
+    add_scratch(pen, (struct attn_shape_text){right - PAD, line, small, pen->faint, ATTN_ANCHOR_END,
+                                              .is_bold = false});
     attn_shapes_end_mark(pen->shapes);
 }
 
@@ -818,8 +823,8 @@ static void add_answer(struct attn_figure_pen *pen, struct circuit_layout *layou
     attn_figure_add_outline(
         pen, (double[]){middle - half, layout->top - height, middle + half, layout->top}, 1.4,
         pen->ink);
-    add_scratch(pen, middle, layout->top - height / 2 + 0.35 * size, size, pen->ink,
-                ATTN_ANCHOR_MIDDLE, true);
+    add_scratch(pen, (struct attn_shape_text){middle, layout->top - height / 2 + 0.35 * size, size,
+                                              pen->ink, ATTN_ANCHOR_MIDDLE, .is_bold = true});
 }
 
 /* Adds the scratch buffer as a line of the legend, cut to the width; Y is its baseline. */
@@ -831,7 +836,8 @@ static void add_line(struct attn_figure_pen *pen, double y)
     while (line->size > 0 && scratch_width(pen, pen->letters.tick) > room)
         for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
             line->size--;
-    add_scratch(pen, ATTN_FIGURE_PAD, y, pen->letters.tick, pen->faint, ATTN_ANCHOR_START, false);
+    add_scratch(pen, (struct attn_shape_text){ATTN_FIGURE_PAD, y, pen->letters.tick, pen->faint,
+                                              ATTN_ANCHOR_START, .is_bold = false});
 }
 
 /* Writes the first path of the facts, with the names of the picture. */
@@ -865,8 +871,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout 
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
     pen->scratch.size = 0;
     attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
-    add_scratch(pen, x, y + 0.35 * pen->letters.tick, pen->letters.tick, pen->faint,
-                ATTN_ANCHOR_START, false);
+    add_scratch(pen, (struct attn_shape_text){x, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                                              pen->faint, ATTN_ANCHOR_START, .is_bold = false});
     y += layout->line + 5;
     pen->scratch.size = 0;
     attn_buffer_append_string(
@@ -932,7 +938,8 @@ static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layou
     }
     pen->scratch.size = 0;
     attn_buffer_append_string(&pen->scratch, begin > 0 ? ATTN_ELLIPSIS : "");
-    add_scratch(pen, x, y, size, pen->faint, ATTN_ANCHOR_START, false);
+    add_scratch(
+        pen, (struct attn_shape_text){x, y, size, pen->faint, ATTN_ANCHOR_START, .is_bold = false});
     x += begin > 0 ? size : 0;
     for (int i = 0; i < 3; i++) { /* what stands before the change ends at it, in any font */
         const size_t ends[] = {begin, change[0], change[1], all.size};
@@ -945,8 +952,9 @@ static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layou
         x += i == 0 ? width : 0;
         pen->scratch.size = 0;
         attn_buffer_append(&pen->scratch, all.data + from, to - from);
-        add_scratch(pen, x, y, size, i == 1 ? attn_streams_color(pen, 1) : pen->faint,
-                    i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START, i == 1);
+        add_scratch(pen, (struct attn_shape_text){
+                             x, y, size, i == 1 ? attn_streams_color(pen, 1) : pen->faint,
+                             i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START, .is_bold = i == 1});
         x += i == 1 ? width : 0;
     }
     pen->scratch.has_failed |= all.has_failed;
