@@ -206,53 +206,46 @@ static void put_numbers(const struct attn_table *table, const size_t *placed, bo
     }
 }
 
-/* Reads the columns rest_self to rest_elsewhere, if there are any. */
-static enum attn_status read_rest(const struct attn_table *table, struct attn_table_cells *cells,
-                                  struct attn_error *err)
+/* Returns the column with the shares of class K of the rest; SIZE_MAX if it is missing. */
+static size_t rest_of(const struct attn_table *table, size_t k)
 {
-    const size_t n_row = attn_table_n_row(table);
+    char name[24];
 
-    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++) {
-        char name[24];
-        size_t column;
-
-        snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
-        column = attn_table_find(table, name);
-        if (column == SIZE_MAX)
-            return ATTN_OK;
-        if (!cells->shares)
-            ATTN_TRY(ATTN_ALLOC(cells->shares, attn_size_mul(n_row, ATTN_N_MIX_CLASS), err));
-        for (size_t i = 0; i < n_row; i++)
-            cells->shares[i * ATTN_N_MIX_CLASS + k] = (double)attn_table_number(table, i, column);
-    }
-    return ATTN_OK;
+    snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
+    return attn_table_find(table, name);
 }
 
-enum attn_status attn_table_kinds_find(const struct attn_table *table,
-                                       struct attn_table_cells *cells, struct attn_error *err)
+bool attn_table_has_rest(const struct attn_table *table)
 {
-    const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
-    const size_t shares = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
+    return rest_of(table, 0) < SIZE_MAX;
+}
+
+enum attn_status attn_table_types_read(const struct attn_table *table,
+                                       struct attn_head_type **types, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), names = attn_table_find(table, "type");
+    const size_t weights = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
     const size_t classes = attn_table_find(table, "most");
 
-    if (types == SIZE_MAX || classes == SIZE_MAX || shares == SIZE_MAX || parks == SIZE_MAX)
+    if (names == SIZE_MAX || classes == SIZE_MAX || weights == SIZE_MAX || parks == SIZE_MAX)
         return attn_error_set(
             err, ATTN_INVALID,
             "the table has no columns 'type', 'most', 'share' and 'park' of heads");
-    ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(cells->parks, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(*types, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
-        const struct attn_cell given = attn_table_cell(table, i, types);
-        const struct attn_cell type =
+        struct attn_head_type *type = &(*types)[i];
+        const struct attn_cell given = attn_table_cell(table, i, names);
+        const struct attn_cell name =
             given.type == ATTN_VALUE_TEXT ? given : attn_table_cell(table, i, classes);
 
-        if (type.type == ATTN_VALUE_TEXT)
-            cells->kinds[i] = attn_head_kind_find(type.text, type.size);
-        cells->weights[i] = fmax(0, (double)attn_table_number(table, i, shares));
-        cells->parks[i] = fmax(0, (double)attn_table_number(table, i, parks));
+        if (name.type == ATTN_VALUE_TEXT)
+            type->kind = attn_head_kind_find(name.text, name.size);
+        type->weight = fmax(0, (double)attn_table_number(table, i, weights));
+        type->park = fmax(0, (double)attn_table_number(table, i, parks));
+        for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
+            type->shares[k] = (double)attn_table_number(table, i, rest_of(table, k));
     }
-    return read_rest(table, cells, err);
+    return ATTN_OK;
 }
 
 /* Returns how many heads share keys and values; 0 if they do not. */
@@ -263,32 +256,26 @@ static size_t n_sharing(const struct attn_table *table, size_t n_head)
     return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
 }
 
-/* Returns the strength of the hue of row ROW of a map, 0 to 1: the root of the weight of its kind;
- * if cells have bars, only the ground of heads with a job is not empty. */
-static double strength_of(const struct attn_table_cells *cells, size_t row)
+/* Returns the strength of the hue of a head of TYPE on a map, 0 to 1: the root of the weight of its
+ * kind; if cells have bars, only the ground of heads with a job is not empty. */
+static double strength_of(const struct attn_head_type *type, bool has_bars)
 {
-    const struct attn_head_kind *kind = cells->kinds[row];
-
-    if (cells->shares)
-        return kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
-                       kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
+    if (has_bars)
+        return type->kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
+                       type->kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
                    ? 0.35
                    : 0;
-    return sqrt(fmin(cells->weights[row] * (1 - cells->parks[row]), 1));
+    return sqrt(fmin(type->weight * (1 - type->park), 1));
 }
 
-/* Puts the bar of row ROW into cell I, and its parts into the legend. */
-static void put_bar(struct attn_table_cells *cells, size_t row, size_t i)
+/* Puts the bar of TYPE into cell I, and its parts into the legend. */
+static void put_bar(struct attn_table_cells *cells, const struct attn_head_type *type, size_t i)
 {
     const double least = 0.02;
-    double *shares = cells->bars + cells->matrix.n_row * cells->columns.axis.n;
     struct attn_head_part parts[ATTN_HEAD_PARTS];
-    size_t n;
+    const size_t n = attn_head_bar(type->shares, type->park, parts);
 
-    shares += i * ATTN_N_MIX_CLASS;
-    memcpy(shares, cells->shares + row * ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS * sizeof *shares);
-    cells->bars[i] = cells->parks[row];
-    n = attn_head_bar(shares, cells->bars[i], parts);
+    cells->bars[i] = type;
     for (size_t p = 0; p < n; p++)
         if (parts[p].end - parts[p].begin >= least)
             cells->grid.kinds |= UINT32_C(1) << (parts[p].kind - attn_head_kind_at(0));
@@ -301,18 +288,20 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
                                   struct attn_error *err)
 {
     const size_t n = cells->columns.axis.n, n_cell = cells->matrix.n_row * n;
+    const bool has_bars = attn_table_has_rest(table);
     struct attn_token_texts *texts = &cells->texts;
 
-    ATTN_TRY(attn_table_kinds_find(table, cells, err));
+    ATTN_TRY(attn_table_types_read(table, &cells->types, err));
     ATTN_TRY(ATTN_ALLOC(texts->ends, n_cell, err));
-    if (cells->shares)
-        ATTN_TRY(ATTN_ALLOC(cells->bars, attn_size_mul(n_cell, ATTN_HEAD_PARTS), err));
+    if (has_bars)
+        ATTN_TRY(ATTN_ALLOC(cells->bars, n_cell, err));
     for (size_t i = 0; i < n_cell; i++) {
-        const struct attn_head_kind *kind = placed[i] < SIZE_MAX ? cells->kinds[placed[i]] : NULL;
+        const struct attn_head_type *type = placed[i] < SIZE_MAX ? &cells->types[placed[i]] : NULL;
+        const struct attn_head_kind *kind = type ? type->kind : NULL;
 
         if (kind) {
             const size_t number = (size_t)(kind - attn_head_kind_at(0));
-            const double level = round(strength_of(cells, placed[i]) * (ATTN_KIND_LEVELS - 1));
+            const double level = round(strength_of(type, has_bars) * (ATTN_KIND_LEVELS - 1));
 
             attn_level_matrix_put(
                 &cells->matrix, i / n, i % n,
@@ -321,16 +310,15 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
                                has_names ? strlen(kind->brief) : 1);
             if (!has_names)
                 cells->grid.kinds |= UINT32_C(1) << number;
-            if (cells->shares)
-                put_bar(cells, placed[i], i);
+            if (has_bars)
+                put_bar(cells, type, i);
         }
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->columns.axis.n_together = n_sharing(table, n);
     cells->grid.cells = texts;
     cells->grid.has_letters = !has_names;
-    cells->grid.parks = cells->bars;
-    cells->grid.shares = cells->bars ? cells->bars + n_cell : NULL;
+    cells->grid.bars = cells->bars;
     return attn_buffer_check(&texts->bytes, err);
 }
 
@@ -912,7 +900,7 @@ static enum attn_status read_kind(const struct attn_table *table,
 /* Sets title, note and scale of a map of heads. */
 static void set_map_words(struct attn_grid *figure)
 {
-    const bool has_bars = figure->shares != NULL;
+    const bool has_bars = figure->bars != NULL;
 
     figure->is_share = false;
     figure->quantity = "mean weight (square root)";
@@ -1020,10 +1008,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_table_axis_release(&cells->groups);
     attn_token_texts_release(&cells->texts, 1);
     attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
-    attn_free(cells->kinds);
-    attn_free(cells->weights);
-    attn_free(cells->parks);
-    attn_free(cells->shares);
+    attn_free(cells->types);
     attn_free(cells->bars);
     attn_free(cells->lows);
     attn_free(cells->highs);
