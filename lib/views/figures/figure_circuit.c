@@ -9,7 +9,6 @@
  * that the circuit keeps, if it was run. Tables without places, those of items, have one column. */
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
@@ -88,11 +87,11 @@ struct column {
 struct circuit_layout {
     const struct attn_figure_content *given;
     const struct attn_table *table;
-    struct edge *edges; /* [n] owns; the largest |score| first */
+    struct edge *edges; /* [n] the largest |score| first */
     size_t n, n_drawn;
-    struct plate *plates; /* [n_plate] owns; in ascending order */
+    struct plate *plates; /* [n_plate] in ascending order */
     size_t n_plate, n_line;
-    struct link *links; /* [n_link] owns; the largest first */
+    struct link *links; /* [n_link] the largest first */
     size_t n_link;
     struct column columns[MOST_EDGES + 1]; /* in ascending order of positions */
     size_t n_column, of_input;
@@ -181,14 +180,15 @@ static int by_height(const void *a, const void *b)
     return above != 0 ? (above > 0) - (above < 0) : (x->head > y->head) - (x->head < y->head);
 }
 
-static enum attn_status read_edges(struct circuit_layout *layout, struct attn_error *err)
+static enum attn_status read_edges(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                                   struct attn_error *err)
 {
     const struct attn_table *table = layout->table;
     const size_t n_row = attn_table_n_row(table);
     const size_t values = attn_table_view_find(table, layout->given->of->view.values);
 
     layout->n_sharing = layout->given->of->n_sharing > 0 ? layout->given->of->n_sharing : 1;
-    ATTN_TRY(ATTN_ALLOC(layout->edges, n_row, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->edges, n_row, err));
     for (size_t row = 0; row < n_row; row++) {
         const struct attn_cell from = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
         const struct attn_cell to = attn_table_role_cell(table, row, ATTN_ROLE_READER);
@@ -202,7 +202,7 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
     if (layout->n > 0)
         qsort(layout->edges, layout->n, sizeof *layout->edges, by_size);
     layout->n_drawn = layout->n < MOST_EDGES ? layout->n : MOST_EDGES;
-    ATTN_TRY(ATTN_ALLOC(layout->plates, 2 * layout->n_drawn, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->plates, 2 * layout->n_drawn, err));
     for (size_t i = 0; i < layout->n_drawn; i++) {
         add_plate(layout, &layout->edges[i].from, layout->edges[i].row);
         add_plate(layout, &layout->edges[i].to, SIZE_MAX);
@@ -218,13 +218,14 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
 }
 
 /* Finds the curves. An edge into a key head ends in all its heads that are drawn. */
-static enum attn_status find_links(struct circuit_layout *layout, struct attn_error *err)
+static enum attn_status find_links(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                                   struct attn_error *err)
 {
     const struct plate *end = layout->plates + layout->n_plate;
     const size_t most = layout->n_drawn * layout->n_sharing;
 
-    ATTN_TRY(ATTN_ALLOC(layout->links, most, err));
-    ATTN_TRY(ATTN_ALLOC(layout->text.taken, layout->n_plate + 2 * most + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->links, most, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->text.taken, layout->n_plate + 2 * most + 1, err));
     for (size_t i = 0; i < layout->n_drawn; i++) {
         const struct edge *edge = &layout->edges[i];
         const struct part *to = &edge->to;
@@ -972,46 +973,34 @@ static void find_finding(struct attn_figure_pen *pen, const struct circuit_layou
                                   100 * share.real);
 }
 
-static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout *layout,
-                             struct attn_error *err)
-{
-    double below;
-
-    ATTN_TRY(read_edges(layout, err));
-    find_columns(layout);
-    ATTN_TRY(find_links(layout, err));
-    find_finding(pen, layout);
-    pen->has_text &= !layout->given->of->texts[0].text || !layout->given->of->texts[1].text;
-    size_plates(pen, layout);
-    layout->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
-    place(pen, layout);
-    below = layout->bottom + pen->letters.label + 2 * layout->line + 6;
-    pen->shapes->height = ceil(below + LEGEND + 4 * layout->line + ATTN_FIGURE_PAD);
-    if (pen->is_measuring)
-        return ATTN_OK;
-    find_places(layout);
-    add_columns(pen, layout);
-    add_layers(pen, layout);
-    for (size_t i = 0; i < layout->n_link; i++)
-        add_link_shapes(pen, layout, &layout->links[i]);
-    for (size_t i = 0; i < layout->n_plate; i++)
-        add_plate_shapes(pen, layout, &layout->plates[i]);
-    add_answer(pen, layout);
-    for (size_t i = 0; i < layout->n_link; i++)
-        add_number(pen, layout, &layout->links[i]);
-    add_sentence(pen, layout, below);
-    add_legend(pen, layout, below + LEGEND);
-    return ATTN_OK;
-}
-
 enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct circuit_layout layout = {.given = pen->content, .table = pen->content->table};
-    const enum attn_status status = draw(pen, &layout, err);
+    double below;
 
-    attn_free(layout.edges);
-    attn_free(layout.plates);
-    attn_free(layout.links);
-    attn_streams_release(&layout.text);
-    return status;
+    ATTN_TRY(read_edges(pen, &layout, err));
+    find_columns(&layout);
+    ATTN_TRY(find_links(pen, &layout, err));
+    find_finding(pen, &layout);
+    pen->has_text &= !layout.given->of->texts[0].text || !layout.given->of->texts[1].text;
+    size_plates(pen, &layout);
+    layout.left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
+    place(pen, &layout);
+    below = layout.bottom + pen->letters.label + 2 * layout.line + 6;
+    pen->shapes->height = ceil(below + LEGEND + 4 * layout.line + ATTN_FIGURE_PAD);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    find_places(&layout);
+    add_columns(pen, &layout);
+    add_layers(pen, &layout);
+    for (size_t i = 0; i < layout.n_link; i++)
+        add_link_shapes(pen, &layout, &layout.links[i]);
+    for (size_t i = 0; i < layout.n_plate; i++)
+        add_plate_shapes(pen, &layout, &layout.plates[i]);
+    add_answer(pen, &layout);
+    for (size_t i = 0; i < layout.n_link; i++)
+        add_number(pen, &layout, &layout.links[i]);
+    add_sentence(pen, &layout, below);
+    add_legend(pen, &layout, below + LEGEND);
+    return ATTN_OK;
 }

@@ -5,7 +5,6 @@
 #include "figures/figure_arcs.h"
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
@@ -41,9 +40,9 @@ struct column {
 
 struct pair_layout {
     const struct attn_table *table;
-    struct column *columns;             /* [n] owns */
-    struct attn_bow *bows;              /* [n] owns */
-    double *order;                      /* [n] owns; weights, the largest first */
+    struct column *columns;             /* [n] */
+    struct attn_bow *bows;              /* [n] */
+    double *order;                      /* [n] weights, the largest first */
     struct attn_figure_streams numbers; /* `taken`: [2n] the numbers of arcs */
     size_t n, n_shown;
     size_t first[2], n_key[2], end[2]; /* rows of the texts: tokens, then next words */
@@ -446,22 +445,13 @@ enum attn_status attn_figure_draw_pair(struct attn_figure_pen *pen, struct attn_
 {
     struct pair_layout layout = {.table = pen->content->table};
     const size_t n = attn_table_n_row(layout.table);
-    enum attn_status status = ATTN_ALLOC(layout.columns, n, err);
 
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout.bows, n, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout.order, n, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout.numbers.taken, 2 * n, err);
-    if (status == ATTN_OK) {
-        pen->has_text = false;
-        find_rows(&layout);
-        draw(pen, &layout);
-    }
-    attn_free(layout.columns);
-    attn_free(layout.bows);
-    attn_free(layout.order);
-    attn_streams_release(&layout.numbers);
-    return status;
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.columns, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.bows, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.order, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.numbers.taken, 2 * n, err));
+    pen->has_text = false;
+    find_rows(&layout);
+    draw(pen, &layout);
+    return ATTN_OK;
 }

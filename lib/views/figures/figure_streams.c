@@ -1,7 +1,6 @@
 /* figure_streams.c - see figure_streams.h. */
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
@@ -56,10 +55,8 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     const double word = attn_figure_label_width(pen, &streams->places, pen->letters.label);
     double height = bands[0];
 
-    if (!streams->xs)
-        ATTN_TRY(ATTN_ALLOC(streams->xs, streams->places.n, err));
-    if (!streams->ys)
-        ATTN_TRY(ATTN_ALLOC(streams->ys, n_layer + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->xs, streams->places.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->ys, n_layer + 1, err));
     streams->pitch = floor(fmin(MOST_PITCH, fmax(LEAST_PITCH, word + 8)) * pen->growth);
     streams->is_turned = word > streams->pitch;
     streams->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
@@ -75,15 +72,6 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
         ceil(streams->bottom + (streams->is_turned ? word + 8 : pen->letters.label + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);
     return ATTN_OK;
-}
-
-void attn_streams_release(struct attn_figure_streams *streams)
-{
-    attn_free(streams->bands);
-    attn_free(streams->folded);
-    attn_free(streams->xs);
-    attn_free(streams->ys);
-    attn_free(streams->taken);
 }
 
 int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell)

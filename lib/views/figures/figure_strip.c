@@ -5,7 +5,6 @@
  * ones are apart. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
@@ -45,8 +44,8 @@ struct part {
 struct strip {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, names;
-    struct part *parts; /* [names.n] owns; the largest median first */
-    double *numbers;    /* [groups.n] owns; those of a part */
+    struct part *parts; /* [names.n] the largest median first */
+    double *numbers;    /* [groups.n] those of a part */
     struct part *rows[MOST_ROWS];
     size_t n_row;        /* without the row of the others */
     struct part *chosen; /* has the hue */
@@ -105,12 +104,13 @@ static int by_won(const void *a, const void *b)
 
 /* Finds the ends of the axis and the median of each part, and counts the groups in which each is
  * the largest. */
-static enum attn_status find_parts(struct strip *strip, struct attn_error *err)
+static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *strip,
+                                   struct attn_error *err)
 {
     const double small = 1e-6; /* rounding may leave a number that is at least 0 below it */
 
-    ATTN_TRY(ATTN_ALLOC(strip->parts, strip->names.n, err));
-    ATTN_TRY(ATTN_ALLOC(strip->numbers, strip->groups.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->parts, strip->names.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->numbers, strip->groups.n, err));
     for (size_t c = 0; c < strip->names.n; c++)
         strip->parts[c] = (struct part){.column = c, .median = median_of(strip, c)};
     for (size_t g = 0; g < strip->groups.n; g++) {
@@ -203,7 +203,7 @@ static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip 
     struct part **winners;
     size_t used = 0, marked = 0, n = 0, n_told = 0;
 
-    ATTN_TRY(ATTN_ALLOC(winners, strip->names.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, winners, strip->names.n, err));
     for (size_t i = 0; i < strip->names.n; i++)
         if (strip->parts[i].n_won > 0 && &strip->parts[i] != strip->chosen)
             winners[n++] = &strip->parts[i];
@@ -227,7 +227,6 @@ static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip 
         attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu", winners[n_told]->n_won);
     }
     attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, n_told < n ? ", ..." : ".");
-    attn_free(winners);
     return ATTN_OK;
 }
 
@@ -452,22 +451,15 @@ static void draw_strip(struct attn_figure_pen *pen, struct strip *strip)
 enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct strip strip = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status;
 
     strip.groups = attn_figure_rows(pen, strip.matrix);
     strip.names = attn_figure_columns(pen, strip.matrix);
     attn_buffer_append_format(&pen->subtitle, "dots: %zu %s, bars: medians; ", strip.groups.n,
                               groups_of(pen));
-    status = find_parts(&strip, err);
-    if (status == ATTN_OK)
-        status = choose_part(pen, &strip, pen->options->chosen, err);
-    if (status == ATTN_OK) {
-        list_rows(&strip);
-        status = find_sentence(pen, &strip, err);
-    }
-    if (status == ATTN_OK)
-        draw_strip(pen, &strip);
-    attn_free(strip.parts);
-    attn_free(strip.numbers);
-    return status;
+    ATTN_TRY(find_parts(pen, &strip, err));
+    ATTN_TRY(choose_part(pen, &strip, pen->options->chosen, err));
+    list_rows(&strip);
+    ATTN_TRY(find_sentence(pen, &strip, err));
+    draw_strip(pen, &strip);
+    return ATTN_OK;
 }
