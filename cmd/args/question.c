@@ -72,6 +72,27 @@ static void release(struct question *question)
     model_host_close(question->host);
 }
 
+/* Adds the text of `foil` to the labels, unless it is one of them or the number of one. */
+static enum attn_status label_foil(struct call *call, struct attn_request *asked,
+                                   struct attn_error *err)
+{
+    const struct attn_request_predict *predict = &asked->predict;
+    const char *foil = option_is_of(call->command, "foil") ? option_text(call, "foil") : NULL;
+    struct option_walk label = {.command = call->command};
+    int64_t number;
+
+    if (!foil || predict->n_label == 0 ||
+        attn_parse_int(foil, strlen(foil), 0, (int64_t)predict->n_label - 1, &number))
+        return ATTN_OK;
+    for (size_t i = 0; i < predict->n_label; i++)
+        if (strcmp(predict->labels[i], foil) == 0)
+            return ATTN_OK;
+    while (option_next(&label))
+        if (label.name && strcmp(label.name, "label") == 0)
+            return attn_param_set(label.param, asked, "--foil", foil, err);
+    return ATTN_OK;
+}
+
 enum attn_status question_answer(struct call *call, struct attn_error *err)
 {
     const struct question_args *args = call->args;
@@ -84,6 +105,7 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
                                 .attention = args->attention};
     enum attn_status status = ATTN_OK;
 
+    ATTN_TRY(label_foil(call, &((struct question_args *)call->args)->prompt.asked, err));
     question.own = calloc(1, command->own_size + 1);
     if (!question.own)
         return attn_error_no_memory(err);

@@ -118,6 +118,7 @@ def make_image_models(folder, hub):
 
 def make_classifiers(folder):
     """`ner` labels tokens, `squad` answers with spans: the fixture `classifier` with other heads."""
+    (folder / "minilm").symlink_to(FIXTURES / "sentences")
     for name, head, matrix, labels in (("ner", "BertForTokenClassification", "classifier", ["O", "B-LOC", "I-LOC"]),
                                        ("squad", "BertForQuestionAnswering", "qa_outputs", ["start", "end"])):
         model, given = folder / name, FIXTURES / "classifier"
