@@ -36,22 +36,14 @@ static enum attn_status refuse(const struct attn_json *json, const char *key, co
                             attn_quote_string(value).text);
 }
 
-/* Refuses settings of JSON that would change the vector. */
-static enum attn_status refuse_settings(const struct attn_json *json, struct attn_error *err)
+/* Refuses JSON, which sets KEY to VALUE: that would change the vector. */
+static enum attn_status refuse_setting(const struct attn_json *json, const char *key, bool value,
+                                       struct attn_error *err)
 {
-    static const struct {
-        const char *key;
-        bool value;
-    } settings[] = {{"include_prompt", false}, {"use_residual", true}, {"do_lower_case", true}};
+    bool found = !value;
 
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        bool value = !settings[i].value;
-
-        ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), settings[i].key, &value, err));
-        if (value == settings[i].value)
-            return refuse(json, settings[i].key, value ? "true" : "false", err);
-    }
-    return ATTN_OK;
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), key, &found, err));
+    return found == value ? refuse(json, key, value ? "true" : "false", err) : ATTN_OK;
 }
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -76,7 +68,12 @@ static enum attn_status read_pooling(struct sentence_reader *reader, const struc
     const bool has_modes = mode, is_list = mode && attn_node_is_array(mode);
     struct attn_sentence *sentence = &reader->model->sentence;
     unsigned n_pool = 0;
+    bool has_prompt = true;
 
+    ATTN_TRY(attn_json_get_bool(json, root, "include_prompt", &has_prompt, err));
+    sentence->omits_prompt = !has_prompt;
+    if (!reader->model->config.is_encoder) /* the key mask of a prompt is for encoders */
+        ATTN_TRY(refuse_setting(json, "include_prompt", false, err));
     for (mode = is_list ? attn_node_first(mode) : mode; mode;
          mode = is_list ? attn_node_next(mode) : NULL) {
         const char *name = attn_node_string(mode);
@@ -218,7 +215,7 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
                               : attn_error_no_memory(err);
     if (status == ATTN_OK)
-        status = refuse_settings(json, err);
+        status = refuse_setting(json, "use_residual", true, err);
     if (status == ATTN_OK && i == 1)
         status = read_pooling(reader, json, err);
     else if (status == ATTN_OK && is_norm)
@@ -295,7 +292,6 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
     const char *similarity = "cosine", *name = NULL;
     size_t most = reader->model->config.n_ctx;
 
-    ATTN_TRY(refuse_settings(json, err));
     ATTN_TRY(attn_json_get_size(json, root, "max_seq_length", 1, SIZE_MAX >> 11, &most, err));
     ATTN_TRY(attn_json_get_string(json, root, "similarity_fn_name", &similarity, err));
     ATTN_TRY(attn_json_get_string(json, root, "default_prompt_name", &name, err));

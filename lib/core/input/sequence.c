@@ -106,6 +106,29 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
     return ATTN_OK;
 }
 
+enum attn_status attn_sequence_omit_prompt(const struct attn_request_reading *reading,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer,
+                                           struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input input = {.text = sequence->prompted, .n_text = sequence->n_prompt};
+    struct attn_sequence prompt = {.cancel = sequence->cancel};
+    enum attn_status status = ATTN_OK;
+    size_t n;
+
+    if (!model->sentence.omits_prompt || sequence->n_prompt == 0)
+        return ATTN_OK;
+    status = attn_sequence_encode(reading, &input, tokenizer, &prompt, err);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);
+    n = prompt.n - (prompt.n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[prompt.n - 1]));
+    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++)
+        sequence->made_mask[i] = !attn_key_mask_keeps(sequence->key_mask, i) ? 0 : i < n ? 2 : 1;
+    attn_sequence_release(&prompt);
+    sequence->key_mask = sequence->made_mask;
+    return status;
+}
+
 /* Sets the rows of SEQUENCE to those of ARRAY, which must have WIDTH columns: embeddings if
  * IS_EMBEDDINGS, else a source. */
 static enum attn_status set_rows(const struct attn_ndarray *array, bool is_embeddings, size_t width,
@@ -252,7 +275,7 @@ static enum attn_status set_key_mask(const struct attn_input *input, struct attn
                            "`key_mask` has %zu item%s, expected one for each of %zu %s",
                            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
     sequence->key_mask = input->key_mask;
-    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, err),
+    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, 1, err),
                          ATTN_STAGE_OPTIONS, err);
 }
 
@@ -350,6 +373,7 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 {
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    ATTN_TRY(attn_sequence_omit_prompt(reading, model, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
@@ -534,6 +558,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->embedded);
     attn_free(sequence->heard);
     attn_free(sequence->made_types);
+    attn_free(sequence->made_mask);
     attn_free(sequence->prompted);
     if (sequence->reader && sequence->reader->release)
         sequence->reader->release(sequence);

@@ -31,7 +31,8 @@ struct attn_sequence {
     const int32_t *ids;      /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;    /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
     int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
-    const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
+    const int32_t *key_mask; /* [n] of the input, or `made_mask`; 0 masks a key; NULL: all are 1 */
+    int32_t *made_mask;      /* owns; 2 for the tokens of a prompt that is not pooled, or NULL */
     const float *rows;       /* [n, d] rows of the input, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */
@@ -119,6 +120,13 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *reading,
                                           const struct attn_model *model, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);
+
+/* Leaves the tokens of the prompt of SEQUENCE, which was encoded, out of the vector that MODEL
+ * makes of it, if it is such a model. */
+enum attn_status attn_sequence_omit_prompt(const struct attn_request_reading *reading,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer,
+                                           struct attn_sequence *sequence, struct attn_error *err);
 
 /* Sets the types and the key mask of SEQUENCE, from INPUT or from the tokenizer. Its ids must be
  * read before. */

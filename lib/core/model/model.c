@@ -26,8 +26,18 @@ double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
     double total = 0;
 
     for (size_t i = 0; i < n; i++)
-        total += attn_key_mask_keeps(mask, i) ? attn_pooled_weight(pool, i) : 0;
+        total += attn_key_mask_pools(mask, i) ? attn_pooled_weight(pool, i) : 0;
     return pool == ATTN_POOLED_SQRT ? sqrt(total) : total;
+}
+
+size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n)
+{
+    const size_t last = attn_key_mask_last(mask, n);
+    size_t first = 0;
+
+    while (mask && first < last && mask[first] == 2)
+        first++;
+    return pool == ATTN_POOLED_FIRST ? first : last;
 }
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)

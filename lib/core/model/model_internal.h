@@ -54,6 +54,7 @@ struct attn_sentence {
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
     struct attn_sentence_prompt *prompts; /* owns; [n_prompt] */
     size_t n_prompt;
+    bool omits_prompt;                        /* pools without the tokens of the prompt */
     const struct attn_sentence_prompt *usual; /* the default prompt; NULL: no default */
 };
 
@@ -73,6 +74,9 @@ static inline double attn_pooled_weight(enum attn_pooled pool, size_t i)
     return pool == ATTN_POOLED_WEIGHTED ? (double)(i + 1) : 1;
 }
 double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n);
+
+/* Returns the row that POOL, the first or the last one, takes of N. */
+size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n);
 
 /* What reads how a model computes the vector of a text. */
 struct attn_sentence_reader {
