@@ -126,12 +126,14 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
     return status;
 }
 
-/* Notes how long all takes, and what takes less. */
-static void note_time(const struct question *question, size_t done, size_t total, double left)
+/* Notes how long all takes, and, if IS_FIRST, what takes less. */
+static void note_time(const struct question *question, size_t done, size_t total, double left,
+                      bool is_first)
 {
     const struct attn_question *row = question->call->command->question;
     const char *quicker =
-        row && row->quicker && row->has_quicker(question->host, &question->request, question->how)
+        is_first && row && row->quicker &&
+                row->has_quicker(question->host, &question->request, question->how)
             ? row->quicker
             : NULL;
     char took[PROGRESS_TIME_SIZE], all[PROGRESS_TIME_SIZE];
@@ -145,13 +147,14 @@ void question_on_progress(void *user, size_t done, size_t total)
 {
     struct question *question = user;
     double left;
+    bool is_first;
 
     question->unit = question->unit ? question->unit : "runs";
     question->is_counting = done < total;
     left = progress_left(question->unit, done, total);
     progress_show(question->unit, done, total, left);
-    if (done > 0 && done < total && progress_is_long(left))
-        note_time(question, done, total, left);
+    if (done > 0 && done < total && progress_is_long(left, &is_first))
+        note_time(question, done, total, left, is_first);
 }
 
 void question_on_part(void *user, size_t done, size_t total)
