@@ -10,6 +10,7 @@
  */
 #include "model/model_internal.h"
 
+#include "attention/keys.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -18,6 +19,8 @@
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
+#include "input/sequence.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -375,4 +378,26 @@ static enum attn_status find_prompt(const struct attn_model *model, const char *
                           attn_quote_string(model->name).text, attn_quote_string(name).text, names);
 }
 
-const struct attn_sentence_reader attn_sentences_of_modules = {read_sentence, release, find_prompt};
+/* Sets the key mask of SEQUENCE to 2 at the tokens that its prompt has alone. */
+static enum attn_status omit_prompt(const struct attn_request_reading *reading,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input input = {.text = sequence->prompted, .n_text = sequence->n_prompt};
+    struct attn_sequence prompt = {.cancel = sequence->cancel};
+    enum attn_status status = attn_sequence_encode(reading, &input, tokenizer, &prompt, err);
+    size_t n = prompt.n;
+
+    if (n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[n - 1]))
+        n--; /* it ends a text */
+    attn_sequence_release(&prompt);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);
+    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++)
+        sequence->made_mask[i] = !attn_key_mask_keeps(sequence->key_mask, i) ? 0 : i < n ? 2 : 1;
+    sequence->key_mask = sequence->made_mask;
+    return status;
+}
+
+const struct attn_sentence_reader attn_sentences_of_modules = {read_sentence, release, find_prompt,
+                                                               omit_prompt};

@@ -106,29 +106,6 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
     return ATTN_OK;
 }
 
-enum attn_status attn_sequence_omit_prompt(const struct attn_request_reading *reading,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer,
-                                           struct attn_sequence *sequence, struct attn_error *err)
-{
-    const struct attn_input input = {.text = sequence->prompted, .n_text = sequence->n_prompt};
-    struct attn_sequence prompt = {.cancel = sequence->cancel};
-    enum attn_status status = ATTN_OK;
-    size_t n;
-
-    if (!model->sentence.omits_prompt || sequence->n_prompt == 0)
-        return ATTN_OK;
-    status = attn_sequence_encode(reading, &input, tokenizer, &prompt, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);
-    n = prompt.n - (prompt.n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[prompt.n - 1]));
-    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++)
-        sequence->made_mask[i] = !attn_key_mask_keeps(sequence->key_mask, i) ? 0 : i < n ? 2 : 1;
-    attn_sequence_release(&prompt);
-    sequence->key_mask = sequence->made_mask;
-    return status;
-}
-
 /* Sets the rows of SEQUENCE to those of ARRAY, which must have WIDTH columns: embeddings if
  * IS_EMBEDDINGS, else a source. */
 static enum attn_status set_rows(const struct attn_ndarray *array, bool is_embeddings, size_t width,
@@ -373,7 +350,8 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 {
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
-    ATTN_TRY(attn_sequence_omit_prompt(reading, model, tokenizer, sequence, err));
+    if (model->sentence.omits_prompt && sequence->n_prompt > 0)
+        ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));

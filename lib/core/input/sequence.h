@@ -121,13 +121,6 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
                                           const struct attn_model *model, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Leaves the tokens of the prompt of SEQUENCE, which was encoded, out of the vector that MODEL
- * makes of it, if it is such a model. */
-enum attn_status attn_sequence_omit_prompt(const struct attn_request_reading *reading,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer,
-                                           struct attn_sequence *sequence, struct attn_error *err);
-
 /* Sets the types and the key mask of SEQUENCE, from INPUT or from the tokenizer. Its ids must be
  * read before. */
 enum attn_status attn_sequence_take_parts(const struct attn_input *input,

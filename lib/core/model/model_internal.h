@@ -78,6 +78,10 @@ double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n);
 /* Returns the row that POOL, the first or the last one, takes of N. */
 size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n);
 
+struct attn_request_reading;
+struct attn_sequence;
+struct attn_tokenizer;
+
 /* What reads how a model computes the vector of a text. */
 struct attn_sentence_reader {
     /* Reads the modules of SOURCE, if the text model has some, into MODEL, whose weights are bound.
@@ -90,6 +94,10 @@ struct attn_sentence_reader {
      * lists the model's prompts, if there is no such prompt. */
     enum attn_status (*find_prompt)(const struct attn_model *model, const char *name,
                                     const char **text, struct attn_error *err);
+    /* Leaves the tokens of the prompt of SEQUENCE, which was encoded, out of its vector. */
+    enum attn_status (*omit_prompt)(const struct attn_request_reading *reading,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err);
 };
 
 /* NULL: modules are not read, and there are no prompts. In lib/parts.c. */

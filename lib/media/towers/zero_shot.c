@@ -73,9 +73,9 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
     status = attn_sequence_put_prompt(&reading, labelling->labels->model, &input, &sequence, err);
     if (status == ATTN_OK)
         status = attn_sequence_encode(&reading, &input, tokenizer, &sequence, err);
-    if (status == ATTN_OK)
-        status = attn_sequence_omit_prompt(&reading, labelling->labels->model, tokenizer, &sequence,
-                                           err);
+    if (status == ATTN_OK && labelling->labels->model->sentence.omits_prompt &&
+        sequence.n_prompt > 0)
+        status = attn_sentences->omit_prompt(&reading, tokenizer, &sequence, err);
     labelling->encodings[i] = sequence.encoding;
     labelling->masks[i] = sequence.made_mask;
     sequence.encoding = (struct attn_encoding){.ids = NULL};
