@@ -39,16 +39,6 @@ static enum attn_status refuse(const struct attn_json *json, const char *key, co
                             attn_quote_string(value).text);
 }
 
-/* Refuses JSON, which sets KEY to VALUE: that would change the vector. */
-static enum attn_status refuse_setting(const struct attn_json *json, const char *key, bool value,
-                                       struct attn_error *err)
-{
-    bool found = !value;
-
-    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), key, &found, err));
-    return found == value ? refuse(json, key, value ? "true" : "false", err) : ATTN_OK;
-}
-
 /* --- modules ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -75,8 +65,8 @@ static enum attn_status read_pooling(struct sentence_reader *reader, const struc
 
     ATTN_TRY(attn_json_get_bool(json, root, "include_prompt", &has_prompt, err));
     sentence->omits_prompt = !has_prompt;
-    if (!reader->model->config.is_encoder) /* the key mask of a prompt is for encoders */
-        ATTN_TRY(refuse_setting(json, "include_prompt", false, err));
+    if (!has_prompt && !reader->model->config.is_encoder) /* its key mask is for encoders */
+        return refuse(json, "include_prompt", "false", err);
     for (mode = is_list ? attn_node_first(mode) : mode; mode;
          mode = is_list ? attn_node_next(mode) : NULL) {
         const char *name = attn_node_string(mode);
@@ -194,7 +184,7 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     struct attn_buffer folder = {0};
     struct attn_source source = {.directory = NULL};
     enum attn_status status;
-    bool is_norm;
+    bool is_norm, has_residual = false;
 
     ATTN_TRY(attn_json_get_string(modules, node, "type", &type, err));
     ATTN_TRY(attn_json_get_string(modules, node, "path", &path, err));
@@ -218,7 +208,9 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
                               : attn_error_no_memory(err);
     if (status == ATTN_OK)
-        status = refuse_setting(json, "use_residual", true, err);
+        status = attn_json_get_bool(json, attn_json_root(json), "use_residual", &has_residual, err);
+    if (status == ATTN_OK && has_residual)
+        status = refuse(json, "use_residual", "true", err);
     if (status == ATTN_OK && i == 1)
         status = read_pooling(reader, json, err);
     else if (status == ATTN_OK && is_norm)
@@ -386,10 +378,10 @@ static enum attn_status omit_prompt(const struct attn_request_reading *reading,
     const struct attn_input input = {.text = sequence->prompted, .n_text = sequence->n_prompt};
     struct attn_sequence prompt = {.cancel = sequence->cancel};
     enum attn_status status = attn_sequence_encode(reading, &input, tokenizer, &prompt, err);
-    size_t n = prompt.n;
+    /* a special token at the end stands after the text */
+    const size_t n =
+        prompt.n - (prompt.n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[prompt.n - 1]));
 
-    if (n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[n - 1]))
-        n--; /* it ends a text */
     attn_sequence_release(&prompt);
     if (status == ATTN_OK)
         status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);

@@ -32,12 +32,11 @@ double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
 
 size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n)
 {
-    const size_t last = attn_key_mask_last(mask, n);
-    size_t first = 0;
+    size_t row = pool == ATTN_POOLED_FIRST ? 0 : attn_key_mask_last(mask, n);
 
-    while (mask && first < last && mask[first] == 2)
-        first++;
-    return pool == ATTN_POOLED_FIRST ? first : last;
+    while (mask && row + 1 < n && mask[row] == 2)
+        row++;
+    return row;
 }
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)
