@@ -15,7 +15,8 @@ static const double first_after = 1, again_after = 0.2, noted_after = 3; /* in s
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
-    bool is_told;          /* notes are not wanted, or the total time was already noted */
+    bool is_quiet;         /* notes are not wanted */
+    double noted;          /* clock at the last note; 0 if there was none */
     bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* clock in seconds; redrawn is 0 if nothing was drawn */
     /* What is counted, and when and at which number the count began: the time before it, when a
@@ -32,7 +33,8 @@ void progress_begin(bool is_quiet)
 
     progress_clear();
     state.is_wanted = !is_quiet && can_go_back && attn_os_is_terminal(ATTN_OS_ERRORS);
-    state.is_told = is_quiet;
+    state.is_quiet = is_quiet;
+    state.noted = 0;
     state.begun = attn_clock_seconds();
     state.redrawn = 0;
     state.unit = NULL;
@@ -58,13 +60,15 @@ double progress_left(const char *unit, uint64_t done, uint64_t total)
                : (double)NAN;
 }
 
-bool progress_is_long(double left)
+bool progress_is_long(double left, bool *is_first)
 {
-    const double seconds = progress_seconds();
+    const double time = attn_clock_seconds(), seconds = time - state.begun;
 
-    if (state.is_wanted || state.is_told || seconds < noted_after || !(seconds + left >= MINUTE))
+    *is_first = state.noted == 0;
+    if (state.is_wanted || state.is_quiet || seconds < noted_after || !(seconds + left >= MINUTE) ||
+        (!*is_first && time - state.noted < MINUTE))
         return false;
-    state.is_told = true;
+    state.noted = time;
     return true;
 }
 

@@ -137,9 +137,9 @@ static enum attn_status check_masks(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
                               attn_quote_string(model->name).text);
     if (options->key_mask)
-        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, err));
+        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, 2, err));
     if (options->source_mask)
-        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, err));
+        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, 1, err));
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
         const bool is_cross = model->config.is_cross[layer];

@@ -55,7 +55,7 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
             return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
                                   attn_quote_string(f->model->name).text);
         if (sequence->key_mask)
-            ATTN_TRY(attn_key_mask_check(sequence->key_mask, sequence->n, err));
+            ATTN_TRY(attn_key_mask_check(sequence->key_mask, sequence->n, 2, err));
         if (sequence->edits)
             ATTN_TRY(attn_session_check_edits(f->attention, &dims, sequence->edits,
                                               sequence->n_edit, err));

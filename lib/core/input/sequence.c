@@ -249,7 +249,7 @@ static enum attn_status set_key_mask(const struct attn_input *input, struct attn
                            "`key_mask` has %zu item%s, expected one for each of %zu %s",
                            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
     sequence->key_mask = input->key_mask;
-    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, err),
+    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, 1, err),
                          ATTN_STAGE_OPTIONS, err);
 }
 
@@ -346,6 +346,8 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 {
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    if (model->sentence.omits_prompt && sequence->n_prompt > 0)
+        ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
@@ -528,6 +530,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->embedded);
     attn_free(sequence->heard);
     attn_free(sequence->made_types);
+    attn_free(sequence->made_mask);
     attn_free(sequence->prompted);
     if (sequence->reader && sequence->reader->release)
         sequence->reader->release(sequence);

@@ -25,8 +25,17 @@ double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
     double total = 0;
 
     for (size_t i = 0; i < n; i++)
-        total += attn_key_mask_keeps(mask, i) ? attn_pooled_weight(pool, i) : 0;
+        total += attn_key_mask_pools(mask, i) ? attn_pooled_weight(pool, i) : 0;
     return pool == ATTN_POOLED_SQRT ? sqrt(total) : total;
+}
+
+size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n)
+{
+    size_t row = pool == ATTN_POOLED_FIRST ? 0 : attn_key_mask_last(mask, n);
+
+    while (mask && row + 1 < n && mask[row] == 2)
+        row++;
+    return row;
 }
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)

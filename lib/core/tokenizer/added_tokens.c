@@ -307,6 +307,7 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       size_t n_normalizer, struct attn_error *err)
 {
     struct stage_builder builder = {.stage = attn_alloc(1, sizeof *builder.stage, err)};
+    const bool lowers = !is_normalized && added->lowers;
     enum attn_status status;
 
     if (!builder.stage)
@@ -314,13 +315,16 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
     builder.stage->added = added;
     status = select_tokens(builder.stage, is_normalized, err);
     if (status == ATTN_OK && builder.stage->n > 0)
-        status = build(&builder, pipeline, is_normalized ? n_normalizer : 0, err);
+        status = build(&builder, pipeline, is_normalized ? n_normalizer + added->lowers : 0, err);
     attn_buffer_release(&builder.bytes);
     attn_free(builder.words);
     if (status == ATTN_OK && builder.stage->n > 0)
-        return attn_pipeline_add(pipeline, &kind, builder.stage, err);
-    free_stage(builder.stage);
-    return status;
+        status = attn_pipeline_add(pipeline, &kind, builder.stage, err);
+    else
+        free_stage(builder.stage);
+    return status == ATTN_OK && lowers
+               ? attn_pipeline_add(pipeline, &attn_change_lowercase, NULL, err)
+               : status;
 }
 
 /* --- `added_tokens` of tokenizer.json --------------------------------------------------------- */

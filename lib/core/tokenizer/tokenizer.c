@@ -249,6 +249,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         status = attn_bundles->read_vocabulary(tokenizer, source, err);
     } else {
         status = attn_class_find(&found, source, err);
+        if (status == ATTN_OK && attn_vocabularies)
+            status = attn_vocabularies->read_lowers(source, &tokenizer->added.lowers, err);
         if (status == ATTN_OK)
             status = read_by_class(tokenizer, source, &found, err);
         if (status == ATTN_OK)
