@@ -1,13 +1,10 @@
 /* attribute.c - attn-cli attribute: finds which part of the model contributes to a logit. */
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
-#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_MOST = 20 }; /* pairs of a score */

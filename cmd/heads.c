@@ -6,7 +6,6 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PROBE_EXAMPLE "attn-cli probe -m fable induction --sort induction --limit 3"

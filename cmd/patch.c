@@ -6,7 +6,6 @@
 #include "attn.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE                                                                                    \
@@ -25,7 +24,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 
     request.on_note = NULL;
     request.edits = (struct attn_request_edits){0}; /* only labels are read from this run */
-    request.selection.queries = (struct attn_number_list){0};
+    request.selection = (struct attn_request_selection){.sites = NULL};
     status = attn_run_prepare(question->host, &request, &clean, err);
     request.input = *other;
     if (status == ATTN_OK)

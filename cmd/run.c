@@ -300,6 +300,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
     if (only_of_items)
         return refuse(err, NULL, "`%s` needs `items`", only_of_items);
+    ATTN_TRY(live_read_text(question, &args->prompt, err));
     ATTN_TRY(outputs_check_text(question->call, output, &args->prompt, err));
     ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
     if (args->model.tower == ATTN_TOWER_IMAGE && !args->prompt.asked.input.image)

@@ -19,6 +19,19 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
          attn_exp(mean), sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
+/* Refuses a model of sentences without labels, which has no scores. */
+static enum attn_status check_output(const struct question *question, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(question->host);
+
+    return !model || !attn_model_config(model)->is_sentence ||
+                   prompt_has_labels(&question->args->prompt)
+               ? ATTN_OK
+               : refuse(err, "attn-cli run TEXT --label OTHER prints the cosine of two texts",
+                        "'%s' makes a vector of a text: it has no surprisal of tokens",
+                        attn_quote_string(attn_model_name(model)).text);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_score_args *how = question->how;
@@ -28,6 +41,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     /* with each metric the foil decides the column `right` */
     ATTN_TRY(attn_question_check(&attn_question_score, option_is_param_given, question->call, err));
     ATTN_TRY(question_begin(question, err));
+    ATTN_TRY(check_output(question, err));
     if (how->measures && question->study && outputs_are_wanted(&question->args->tables.output))
         return refuse(err, "--each FILE has the rows",
                       "words of `items` make no table over all items");

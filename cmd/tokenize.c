@@ -13,7 +13,6 @@
 #include "tool.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT, FORMAT_CSV };

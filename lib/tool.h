@@ -34,6 +34,7 @@
 #include "kernels/gemm_internal.h"
 #include "kernels/kernels.h"
 #include "live/live.h"
+#include "live/live_story.h"
 #include "machine/document.h"
 #include "machine/questions_internal.h"
 #include "measures/analysis_internal.h"

@@ -57,6 +57,19 @@ enum attn_status live_check(const struct question *question, struct attn_error *
     return ATTN_OK;
 }
 
+enum attn_status live_read_text(struct question *question, struct prompt_args *prompt,
+                                struct attn_error *err)
+{
+    struct live *live = question->own;
+    const char *story = option_text(question->call, "story");
+
+    if (!story || !option_text(question->call, "live") || prompt_is_given(prompt))
+        return ATTN_OK;
+    ATTN_TRY(attn_live_story_text(story, &live->text, err));
+    prompt->text = live->text;
+    return ATTN_OK;
+}
+
 /* Lists in LIVE the options that say how the input is read. */
 static enum attn_status list_reading(const struct question *question, struct live *live, size_t *n,
                                      struct attn_error *err)
@@ -283,5 +296,6 @@ void live_release(void *own)
     attn_table_free(live->heads);
     attn_table_free(live->probes);
     attn_table_free(live->effects);
+    attn_free(live->text);
     free(live->reading);
 }

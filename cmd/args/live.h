@@ -9,10 +9,15 @@ extern const struct attn_param_list live_options;
 /* Refuses options that cannot be combined with a live page, before anything is opened. */
 enum attn_status live_check(const struct question *question, struct attn_error *err);
 
+/* If no input is given, makes the text of the story's first step that of PROMPT. */
+enum attn_status live_read_text(struct question *question, struct prompt_args *prompt,
+                                struct attn_error *err);
+
 /* The files of a page. */
 struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
+    char *text;                        /* of the first step of a story, if no text is given */
     struct attn_table *heads, *probes; /* of a page whose kinds are not of the run */
     struct attn_table *effects;        /* of each head on the next token, also without a page */
 };

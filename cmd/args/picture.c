@@ -4,7 +4,6 @@
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
-#include "cmd/line/report.h"
 #include "tool.h"
 
 static const struct attn_param heatmap_rows[] = {

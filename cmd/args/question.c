@@ -72,6 +72,27 @@ static void release(struct question *question)
     model_host_close(question->host);
 }
 
+/* Adds the text of `foil` to the labels, unless it is one of them or the number of one. */
+static enum attn_status label_foil(struct call *call, struct attn_request *asked,
+                                   struct attn_error *err)
+{
+    const struct attn_request_predict *predict = &asked->predict;
+    const char *foil = option_is_of(call->command, "foil") ? option_text(call, "foil") : NULL;
+    struct option_walk label = {.command = call->command};
+    int64_t number;
+
+    if (!foil || predict->n_label == 0 ||
+        attn_parse_int(foil, strlen(foil), 0, (int64_t)predict->n_label - 1, &number))
+        return ATTN_OK;
+    for (size_t i = 0; i < predict->n_label; i++)
+        if (strcmp(predict->labels[i], foil) == 0)
+            return ATTN_OK;
+    while (option_next(&label))
+        if (label.name && strcmp(label.name, "label") == 0)
+            return attn_param_set(label.param, asked, "--foil", foil, err);
+    return ATTN_OK;
+}
+
 enum attn_status question_answer(struct call *call, struct attn_error *err)
 {
     const struct question_args *args = call->args;
@@ -84,6 +105,7 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
                                 .attention = args->attention};
     enum attn_status status = ATTN_OK;
 
+    ATTN_TRY(label_foil(call, &((struct question_args *)call->args)->prompt.asked, err));
     question.own = calloc(1, command->own_size + 1);
     if (!question.own)
         return attn_error_no_memory(err);
@@ -104,12 +126,14 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
     return status;
 }
 
-/* Notes how long all takes, and what takes less. */
-static void note_time(const struct question *question, size_t done, size_t total, double left)
+/* Notes how long all takes, and, if IS_FIRST, what takes less. */
+static void note_time(const struct question *question, size_t done, size_t total, double left,
+                      bool is_first)
 {
     const struct attn_question *row = question->call->command->question;
     const char *quicker =
-        row && row->quicker && row->has_quicker(question->host, &question->request, question->how)
+        is_first && row && row->quicker &&
+                row->has_quicker(question->host, &question->request, question->how)
             ? row->quicker
             : NULL;
     char took[PROGRESS_TIME_SIZE], all[PROGRESS_TIME_SIZE];
@@ -123,13 +147,14 @@ void question_on_progress(void *user, size_t done, size_t total)
 {
     struct question *question = user;
     double left;
+    bool is_first;
 
     question->unit = question->unit ? question->unit : "runs";
     question->is_counting = done < total;
     left = progress_left(question->unit, done, total);
     progress_show(question->unit, done, total, left);
-    if (done > 0 && done < total && progress_is_long(left))
-        note_time(question, done, total, left);
+    if (done > 0 && done < total && progress_is_long(left, &is_first))
+        note_time(question, done, total, left, is_first);
 }
 
 void question_on_part(void *user, size_t done, size_t total)

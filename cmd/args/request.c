@@ -9,6 +9,7 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,12 +347,49 @@ static void ask_for_next(struct question *question)
         question->request.predict.top = MOST_NEXT;
 }
 
+/* Whether all outputs are pictures of the rows that are chosen: a page lets its reader choose. */
+static bool draws_chosen_rows(const struct question *question, enum attn_figure figure)
+{
+    const bool is_embedded = figure == ATTN_FIGURE_HEADS || figure == ATTN_FIGURE_UNDER;
+    const unsigned media = ATTN_MEDIUM_PNG | ATTN_MEDIUM_VECTOR | ATTN_MEDIUM_HEATMAP |
+                           (is_embedded ? (unsigned)ATTN_MEDIUM_VIEWER : 0);
+
+    for (size_t i = 0; i < question->request.outputs.n; i++)
+        if ((question->tensors.outputs[i].format->medium & media) == 0)
+            return false;
+    return figure != ATTN_FIGURE_DEFAULT && figure != ATTN_FIGURE_PATCHES;
+}
+
+bool request_begin_at_answer(struct question *question, size_t first, size_t n)
+{
+    const enum attn_figure figure = question->tensors.look.figure;
+    const bool has_all = figure == ATTN_FIGURE_MATRIX || figure == ATTN_FIGURE_GRID;
+    struct attn_number_list *queries = &question->request.selection.queries;
+
+    if (first == 0 || first >= n || attn_number_list_is_given(queries) ||
+        !draws_chosen_rows(question, figure))
+        return false;
+    snprintf(question->tensors.answer, sizeof question->tensors.answer, "%zu-%zu", first - 1,
+             has_all ? n - 2 : first - 1);
+    queries->text = question->tensors.answer;
+    return true;
+}
+
 enum attn_status request_serve(struct question *question, struct attn_error *err)
 {
+    struct attn_run **run = &question->tensors.run;
+
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
     question->request.is_once = true;
-    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->tensors.run, err));
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
+    if (request_begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text),
+                                (*run)->text.n)) {
+        attn_run_free(*run);
+        *run = NULL;
+        question->request.on_note = NULL; /* the first run sent the notes */
+        ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
+    }
     choose_first_screen(question);
     stopwatch_note(&question->tensors.watch, &question->args->running, "opened");
     ATTN_TRY(interrupt_check(err));

@@ -63,6 +63,28 @@ static enum attn_status read_text(struct call *call, const char *path, const cha
     return status;
 }
 
+/* Takes each line of TEXT as a value of OPTION, except for empty lines. */
+static enum attn_status take_lines(struct call *call, const struct option_walk *option,
+                                   const char *label, const char *text, enum call_origin origin,
+                                   struct attn_error *err)
+{
+    static const char ends[] = "\r\n";
+    const char *line;
+
+    text += strspn(text, ends);
+    if (!*text)
+        return problem(err, ATTN_STAGE_INPUT, NULL,
+                       "'%s' is a file without a text, expected one in each line", label);
+    for (size_t size; *text; text += size + strspn(text + size, ends)) {
+        size = strcspn(text, ends);
+        line = call_keep(call, text, size);
+        if (!line)
+            return attn_error_no_memory(err);
+        ATTN_TRY(option_take_value(call, option, label, line, origin, err));
+    }
+    return ATTN_OK;
+}
+
 enum attn_status form_take(struct call *call, const struct option_walk *option, const char *label,
                            const char *value, enum call_origin origin, struct attn_error *err)
 {
@@ -78,9 +100,11 @@ enum attn_status form_take(struct call *call, const struct option_walk *option, 
         snprintf(name, sizeof name, "%s %s", label, prefix);
         return option_take_value(call, &form, name, rest, origin, err);
     }
-    if (prefix && takes_text && strcmp(prefix, "file:") == 0)
+    if (prefix && takes_text && strcmp(prefix, "file:") == 0) {
         ATTN_TRY(read_text(call, rest, &rest, err));
-    else if (prefix && takes_text && strcmp(prefix, "text:") != 0)
+        if (option->param->type == ATTN_PARAM_TEXTS)
+            return take_lines(call, option, label, rest, origin, err);
+    } else if (prefix && takes_text && strcmp(prefix, "text:") != 0)
         return refuse(err, "text: in front makes it a text", "'%s' is '%s', expected a text or %s",
                       label, attn_quote_string(value).text,
                       option_write_forms(option, expected) ? expected : "file:PATH");

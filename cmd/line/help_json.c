@@ -349,16 +349,14 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
 
 /* --- Commands --------------------------------------------------------------------------------- */
 
-/* Allocates the arguments of COMMAND with their defaults, as main.c does. */
+/* Allocates the arguments of COMMAND with their defaults. */
 static char *create_args(const struct command *command)
 {
     const struct attn_question *question = command->question;
     char *args = calloc(1, command->args_size + (question ? question->args_size : 0) + 1);
 
-    if (args && command->defaults)
-        memcpy(args, command->defaults, command->args_size);
-    if (args && question && question->args_size > 0)
-        memcpy(args + command->args_size, question->defaults, question->args_size);
+    if (args)
+        options_set_defaults(command, args);
     return args;
 }
 
@@ -605,9 +603,7 @@ enum attn_status help_json_print(struct attn_sink *out, const struct command *co
     attn_json_end(&json);
     attn_buffer_append_char(&text, '\n');
     if (status == ATTN_OK)
-        status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(out, text.data, text.size);
+        status = print_buffer(out, &text, err);
     attn_buffer_release(&text);
     return status;
 }

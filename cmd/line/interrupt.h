@@ -44,8 +44,7 @@ void interrupt_end(void);
  * the flag is set. NULL ends this; that is necessary before the weights are closed. */
 void interrupt_watch_weights(const struct attn_tensor_files *weights);
 
-/* These watch the weights of MODEL, and those of all models of HOST. */
-void interrupt_watch_model(const struct attn_model *model);
+/* Watches the weights of all models of HOST. */
 void interrupt_watch_host(const struct attn_host *host);
 
 /* Returns true if a watched file was truncated. The results are then invalid. */

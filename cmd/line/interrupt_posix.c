@@ -144,11 +144,6 @@ void interrupt_watch_host(const struct attn_host *host)
     watched_host = host;
 }
 
-void interrupt_watch_model(const struct attn_model *model)
-{
-    interrupt_watch_weights(model ? attn_model_files(model) : NULL);
-}
-
 bool interrupt_is_model_truncated(void)
 {
     return get(&is_truncated) != 0;

@@ -67,11 +67,6 @@ void interrupt_watch_host(const struct attn_host *host)
     (void)host;
 }
 
-void interrupt_watch_model(const struct attn_model *model)
-{
-    (void)model;
-}
-
 bool interrupt_is_model_truncated(void)
 {
     return false;

@@ -271,7 +271,9 @@ void option_help(const struct option_walk *walk, bool lists_settings, char *text
     field_names_show(walk->param->help, text, size);
     used = strlen(text);
     if (option_write_forms(walk, forms))
-        attn_fixed_text_append(text, size, &used, ". Also %s", forms);
+        attn_fixed_text_append(text, size, &used, ". Also %s%s", forms,
+                               walk->param->type == ATTN_PARAM_TEXTS ? ", file:FILE, a line each"
+                                                                     : "");
     while (lists_settings && option_next_setting(&setting, walk))
         attn_fixed_text_append(text, size, &used, "%s%s",
                                n++ > 0 ? ", " : ". Settings: ", setting.name);

@@ -200,21 +200,6 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
-/* What COMMAND has for a second value of the option NAME, or NULL. */
-static const char *hint_second(const struct command *command, const char *name)
-{
-    static const struct {
-        const char *name, *needs, *hint;
-    } hints[] = {
-        {"model", "with", "a second model goes after --with"},
-    };
-
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (strcmp(name, hints[i].name) == 0 && option_is_of(command, hints[i].needs))
-            return hints[i].hint;
-    return NULL;
-}
-
 /* Refuses VALUE for an option that has one of the same ORIGIN. */
 static enum attn_status check_once(struct call *call, const struct option_walk *option,
                                    const char *label, const char *value, enum call_origin origin,
@@ -232,7 +217,10 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
 
         if (before && call->sources[walk.n - 1].origin == origin &&
             strcmp(option_name(&walk), option_name(option)) == 0)
-            return refuse(err, hint_second(call->command, option->name),
+            return refuse(err,
+                          strcmp(option->name, "model") == 0 && option_is_of(call->command, "with")
+                              ? "a second model goes after --with"
+                              : NULL,
                           "'%.*s' was given twice: '%s' and '%s'", (int)(strlen(label) - n_prefix),
                           label, before, value);
     }
@@ -546,17 +534,15 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sets CALL->args to the defaults of the command. */
-static void set_defaults(struct call *call)
+void options_set_defaults(const struct command *command, char *args)
 {
-    const struct command *command = call->command;
     const struct attn_question *question = command->question;
 
-    memset(call->args, 0, command->args_size);
+    memset(args, 0, command->args_size);
     if (command->defaults)
-        memcpy(call->args, command->defaults, command->args_size);
-    if (question)
-        memcpy(call->how, question->defaults, question->args_size);
+        memcpy(args, command->defaults, command->args_size);
+    if (question && question->args_size > 0)
+        memcpy(args + command->args_size, question->defaults, question->args_size);
 }
 
 enum attn_status options_open(struct call *call, struct attn_error *err)
@@ -572,7 +558,7 @@ enum attn_status options_open(struct call *call, struct attn_error *err)
         return attn_error_no_memory(err);
     if (question)
         call->how = (char *)call->args + command->args_size;
-    set_defaults(call);
+    options_set_defaults(command, call->args);
     return ATTN_OK;
 }
 
@@ -597,7 +583,7 @@ void options_reset(struct call *call)
     const size_t n = options_count(call->command);
 
     release(call);
-    set_defaults(call);
+    options_set_defaults(call->command, call->args);
     memset(call->given, 0, n * sizeof *call->given);
     for (size_t i = 0; i < n; i++)
         if (call->sources[i].origin != CALL_ORIGIN_OFF)

@@ -29,6 +29,9 @@ struct text_list {
 /* Allocates CALL->args, `given` and `sources` of CALL->command, with the command's defaults. */
 enum attn_status options_open(struct call *call, struct attn_error *err);
 
+/* Sets ARGS, those of COMMAND and then of its question, to the defaults. */
+void options_set_defaults(const struct command *command, char *args);
+
 /* Parses the command line of CALL, which is open, into CALL->args, the texts of the values into
  * CALL->given, and where each is from into CALL->sources. Borrows the command line and the
  * environment. Ends early at --help and sets CALL->help. */

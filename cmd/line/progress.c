@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,8 @@ static const double first_after = 1, again_after = 0.2, noted_after = 3; /* in s
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
-    bool is_told;          /* notes are not wanted, or the total time was already noted */
+    bool is_quiet;         /* notes are not wanted */
+    double noted;          /* clock at the last note; 0 if there was none */
     bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* clock in seconds; redrawn is 0 if nothing was drawn */
     /* What is counted, and when and at which number the count began: the time before it, when a
@@ -33,7 +33,8 @@ void progress_begin(bool is_quiet)
 
     progress_clear();
     state.is_wanted = !is_quiet && can_go_back && attn_os_is_terminal(ATTN_OS_ERRORS);
-    state.is_told = is_quiet;
+    state.is_quiet = is_quiet;
+    state.noted = 0;
     state.begun = attn_clock_seconds();
     state.redrawn = 0;
     state.unit = NULL;
@@ -59,43 +60,16 @@ double progress_left(const char *unit, uint64_t done, uint64_t total)
                : (double)NAN;
 }
 
-bool progress_is_long(double left)
+bool progress_is_long(double left, bool *is_first)
 {
-    const double seconds = progress_seconds();
+    const double time = attn_clock_seconds(), seconds = time - state.begun;
 
-    if (state.is_wanted || state.is_told || seconds < noted_after || !(seconds + left >= MINUTE))
+    *is_first = state.noted == 0;
+    if (state.is_wanted || state.is_quiet || seconds < noted_after || !(seconds + left >= MINUTE) ||
+        (!*is_first && time - state.noted < MINUTE))
         return false;
-    state.is_told = true;
+    state.noted = time;
     return true;
-}
-
-bool progress_is_due(void)
-{
-    const double time = attn_clock_seconds();
-
-    return state.is_wanted && time - state.begun >= first_after &&
-           time - state.redrawn >= again_after;
-}
-
-void progress_draw(const char *format, ...)
-{
-    char line[LINE_SIZE];
-    size_t columns;
-    va_list arguments;
-
-    if (!state.is_wanted)
-        return;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    columns = attn_os_columns(ATTN_OS_ERRORS);
-    /* one column is left free: a full line would wrap and could not be erased */
-    fprintf(stderr, "\r\033[K%.*s",
-            (int)attn_text_fit(line, strlen(line), (columns > 0 ? columns : USUAL_WIDTH) - 1),
-            line);
-    fflush(stderr);
-    state.is_drawn = true;
-    state.redrawn = attn_clock_seconds();
 }
 
 char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
@@ -115,15 +89,26 @@ char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
 
 void progress_show(const char *unit, uint64_t done, uint64_t total, double left)
 {
-    char count[LINE_SIZE] = "", rest[PROGRESS_TIME_SIZE];
+    const double time = attn_clock_seconds();
+    char count[LINE_SIZE] = "", rest[PROGRESS_TIME_SIZE], line[LINE_SIZE];
+    size_t columns;
 
-    if (done == 0 || done > total || !progress_is_due())
+    if (done == 0 || done > total || !state.is_wanted || time - state.begun < first_after ||
+        time - state.redrawn < again_after)
         return;
     if (*unit)
         snprintf(count, sizeof count, " (%" PRIu64 " of %" PRIu64 " %s)", done, total, unit);
-    progress_draw("%.0f %%%s%s%s%s", 100 * (double)done / (double)total, count,
-                  isnan(left) ? "" : ", ", isnan(left) ? "" : progress_time(left, rest),
-                  isnan(left) ? "" : " left");
+    snprintf(line, sizeof line, "%.0f %%%s%s%s%s", 100 * (double)done / (double)total, count,
+             isnan(left) ? "" : ", ", isnan(left) ? "" : progress_time(left, rest),
+             isnan(left) ? "" : " left");
+    columns = attn_os_columns(ATTN_OS_ERRORS);
+    /* one column is left free: a full line would wrap and could not be erased */
+    fprintf(stderr, "\r\033[K%.*s",
+            (int)attn_text_fit(line, strlen(line), (columns > 0 ? columns : USUAL_WIDTH) - 1),
+            line);
+    fflush(stderr);
+    state.is_drawn = true;
+    state.redrawn = attn_clock_seconds();
 }
 
 void progress_clear(void)

@@ -30,15 +30,10 @@ double progress_left(const char *unit, uint64_t done, uint64_t total);
  * "": only the share is shown. */
 void progress_show(const char *unit, uint64_t done, uint64_t total, double left);
 
-/* For work whose progress is not drawn: returns true, once, if a note on the total time is due.
- * That is when the work took three seconds and will take, with the seconds LEFT, more than a
- * minute. */
-bool progress_is_long(double left);
-
-/* For progress lines with other texts: the first returns true if it is time to draw a line; the
- * second draws LINE, cut to the width of the terminal. */
-bool progress_is_due(void);
-void progress_draw(const char *format, ...) ATTN_PRINTF(1, 2);
+/* For work whose progress is not drawn: returns true if a note on the total time is due. That is
+ * when the work took three seconds and will take, with the seconds LEFT, more than a minute, and
+ * then once a minute. *is_first: it is the first note. */
+bool progress_is_long(double left, bool *is_first);
 
 /* Returns the seconds since the work began. */
 double progress_seconds(void);

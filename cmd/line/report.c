@@ -84,14 +84,17 @@ static void shorten(char *text)
     memmove(text + head + sizeof gap - 1, text + tail, size - tail + 1);
 }
 
-ATTN_PRINTF(4, 0)
-static enum attn_status set_problem(struct attn_error *err, enum attn_request_stage stage,
-                                    const char *hint, const char *format, va_list arguments)
+enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
+                         const char *format, ...)
 {
     char *line, *escaped;
-    const int size = vasprintf(&line, format, arguments);
     enum attn_status status;
+    va_list arguments;
+    int size;
 
+    va_start(arguments, format);
+    size = vasprintf(&line, format, arguments);
+    va_end(arguments);
     if (size < 0)
         return attn_error_no_memory(err);
     status = attn_escape(line, (size_t)size, &escaped, err);
@@ -104,29 +107,6 @@ static enum attn_status set_problem(struct attn_error *err, enum attn_request_st
     if (hint)
         attn_error_hint(err, "%s", hint);
     return at_stage(stage, ATTN_INVALID, err);
-}
-
-enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
-                         const char *format, ...)
-{
-    enum attn_status status;
-    va_list arguments;
-
-    va_start(arguments, format);
-    status = set_problem(err, stage, hint, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
-{
-    enum attn_status status;
-    va_list arguments;
-
-    va_start(arguments, format);
-    status = set_problem(err, ATTN_STAGE_OPTIONS, hint, format, arguments);
-    va_end(arguments);
-    return status;
 }
 
 enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,

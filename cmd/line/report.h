@@ -23,8 +23,7 @@ enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, 
 
 /* Sets ERR like `problem`, at the stage of options and their values. An option in backquotes,
  * "`heads_out`", is shown as --heads-out, and ERR has it in `fields`. */
-enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
-    ATTN_PRINTF(3, 4);
+#define refuse(err, ...) problem(err, ATTN_STAGE_OPTIONS, __VA_ARGS__)
 
 /* Sets the stage of a failure that has none, for functions of the library that are not
  * part of a request. Returns STATUS. */

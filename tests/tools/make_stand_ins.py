@@ -118,6 +118,7 @@ def make_image_models(folder, hub):
 
 def make_classifiers(folder):
     """`ner` labels tokens, `squad` answers with spans: the fixture `classifier` with other heads."""
+    (folder / "minilm").symlink_to(FIXTURES / "sentences")
     for name, head, matrix, labels in (("ner", "BertForTokenClassification", "classifier", ["O", "B-LOC", "I-LOC"]),
                                        ("squad", "BertForQuestionAnswering", "qa_outputs", ["start", "end"])):
         model, given = folder / name, FIXTURES / "classifier"
@@ -135,7 +136,8 @@ def make_classifiers(folder):
 def make_gguf_files(folder, hub, home):
     tiny = FIXTURES / "gguf/tiny.gguf"
     digest = hashlib.sha256(tiny.read_bytes()).hexdigest()
-    (folder / "SmolLM2-135M-Instruct-Q4_K_M.gguf").symlink_to(tiny)
+    for tag in ("Q4_K_M", "Q8_0"):
+        (folder / f"SmolLM2-135M-Instruct-{tag}.gguf").symlink_to(tiny)
     for name, tags in (("bartowski/SmolLM2-135M-Instruct-GGUF", ["Q8_0"]), ("OWNER/NAME", ["BF16", "Q8_0", "Q4_K_M", "Q2_K"])):
         snapshot = cache(hub, name)
         snapshot.mkdir()
@@ -180,6 +182,7 @@ def make_inputs(folder):
     for name, last in (("P69905", 4), ("proteins", None)):
         lines = (FIXTURES / "proteins/proteins.fasta").read_text().splitlines(keepends=True)
         (folder / f"{name}.fasta").write_text("".join(lines[:last]))
+    (folder / "pairs.jsonl").write_text('{"good": "The keys are here", "bad": "The keys is here"}\n')
     (folder / "pictures.jsonl").write_text('{"image": "cat.png"}\n')
     (folder / "pictures.csv").write_text("image,target\ncat.png,cat\n")
     (folder / "pairs.csv").write_text("text,target,foil,number\nThe keys, are, is,pl\nThe key, is, are,sg\n")

@@ -7,6 +7,7 @@
  *     FAIL='threads 0+'   no thread can be started
  *     FAIL='short'        reads and writes move at most 7 bytes
  *     FAIL='executable'   no memory can be made executable, as under a hardened kernel
+ *     FAIL='clock 300'    a second of the monotonic clock is 300
  *     FAIL='fill 255'     nothing fails; each byte of new memory is 255, but for calloc
  *     FAIL_COUNT=FILE     how many allocations and threads were asked for
  */
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { AT_ONCE = 7 };
@@ -42,7 +44,8 @@ struct failing {
 
 static struct failing memory = {-1, -1, 0}, threads = {-1, -1, 0};
 static bool is_short;
-static int fill = -1; /* what each byte of new memory is; below 0: whatever it was */
+static long speed = 1; /* of the clock */
+static int fill = -1;  /* what each byte of new memory is; below 0: whatever it was */
 
 static bool fails(struct failing *failing)
 {
@@ -73,6 +76,8 @@ __attribute__((constructor)) static void begin(void)
         is_short = true;
     else if (strncmp(what, "fill ", 5) == 0)
         fill = (int)strtol(what + 5, NULL, 10);
+    else if (strncmp(what, "clock ", 6) == 0)
+        speed = strtol(what + 6, NULL, 10);
     else if (strcmp(what, "executable") != 0 || !attn_seal_memory())
         _exit(99);
 }
@@ -88,6 +93,21 @@ __attribute__((destructor)) static void tell(void)
         fprintf(file, "%ld %ld\n", memory.n, threads.n);
         fclose(file);
     }
+}
+
+/* --- the clock ------------------------------------------------------------------------------ */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    const long status = syscall(SYS_clock_gettime, clock, time);
+
+    if (status == 0 && clock == CLOCK_MONOTONIC && speed > 1) {
+        const long long all = (time->tv_sec * 1000000000LL + time->tv_nsec) * speed;
+
+        time->tv_sec = (time_t)(all / 1000000000LL);
+        time->tv_nsec = (long)(all % 1000000000LL);
+    }
+    return (int)status;
 }
 
 /* --- memory --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend, init and heads fails,
 # those of cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may
-# be executable. Exit status 1, or the same result by another way; whole files only.
+# be executable; a log, by a fast clock. Exit status 1, or the same result by another way; whole files only.
 . "$(dirname "$0")/frame.sh"
 
 library=$build/tests/torture/failing_calls.so
@@ -92,4 +92,11 @@ read -r _ n_thread <"$scratch/count"
 for fault in short executable 'threads 0' 'threads 0+' 'threads 3+'; do
     expect_same "$fault"
 done
+
+# A log gets the time that is left after three seconds, and then once a minute.
+for n in {1..60}; do echo "{\"text\": \"The keys to the door $n\", \"target\": \" are\"}"; done >"$scratch/keys.jsonl"
+command=(heads -m models/fable -t 1 --items "$scratch/keys.jsonl" --measures direct,ablated)
+run 'clock 1000'
+[ "$(grep -cE 'note: [0-9]+ of 60 items took .*, all take about ' "$scratch/err")" -ge 3 ] && pass ||
+    fail "a log: $(cat "$scratch/err")"
 finish

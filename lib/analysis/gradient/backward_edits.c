@@ -5,7 +5,6 @@
 #include "gradient/backward_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "gradient/backward_internal.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -221,20 +220,19 @@ static void back_parts(struct attn_backward *b, const float *rows, const float *
 {
     const size_t width = b->f->dims.d_model, n = b->n;
     const int32_t *mask = b->f->key_mask;
-    const size_t last = attn_key_mask_last(mask, n);
 
     for (unsigned left = b->model->sentence.pools; left > 0; left >>= 4) {
         const enum attn_pooled pool = left & 15;
         const double total = attn_pooled_total(pool, mask, n);
 
         for (size_t k = 0; k < width; k++) {
-            size_t row = pool == ATTN_POOLED_FIRST ? 0 : last;
+            size_t row = attn_pooled_row(pool, mask, n);
 
-            for (size_t i = last; i-- > 0 && pool == ATTN_POOLED_MAX;)
-                if (attn_key_mask_keeps(mask, i) && rows[i * width + k] >= rows[row * width + k])
+            for (size_t i = row; i-- > 0 && pool == ATTN_POOLED_MAX;)
+                if (attn_key_mask_pools(mask, i) && rows[i * width + k] >= rows[row * width + k])
                     row = i;
             for (size_t i = 0; i < n && attn_pooled_is_sum(pool); i++)
-                if (attn_key_mask_keeps(mask, i))
+                if (attn_key_mask_pools(mask, i))
                     b->d_normed[i * width + k] +=
                         (float)(attn_pooled_weight(pool, i) * (double)d[k] / total);
             if (!attn_pooled_is_sum(pool))

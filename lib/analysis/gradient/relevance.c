@@ -53,9 +53,7 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
 
         if (!attn_selection_wants(r->asked, &at))
             continue;
-        *rows = attn_alloc(r->n_query, r->n * sizeof **rows, err);
-        if (!*rows)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(*rows, attn_alloc(r->n_query, r->n * sizeof **rows, err)));
         for (size_t i = 0; i < n_query; i++)
             (*rows)[i * r->n + r->queries[i]] = 1;
     }

@@ -2,7 +2,6 @@
 #include "gradient/tape.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 

@@ -18,9 +18,9 @@
 #include <stddef.h>
 #include <string.h>
 
-struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,
-                                                        const struct attn_head_shape *shape,
-                                                        const struct attn_kernels *kernels)
+static struct attn_linear_attention make_linear(const struct attn_attention *attention,
+                                                const struct attn_head_shape *shape,
+                                                const struct attn_kernels *kernels)
 {
     return (struct attn_linear_attention){.kernels = kernels,
                                           .feature = attention->feature,
@@ -212,9 +212,8 @@ static void map_keys(void *context, size_t g, int worker)
 
 static void run_heads(const struct attn_heads *heads)
 {
-    struct linear_pass pass = {heads,
-                               attn_linear_attention_make(heads->feed.attention, heads->feed.shape,
-                                                          heads->engines->gemm->kernels)};
+    struct linear_pass pass = {heads, make_linear(heads->feed.attention, heads->feed.shape,
+                                                  heads->engines->gemm->kernels)};
 
     attn_pool_run(heads->pool, heads->n_kv_head, run_kv_head, &pass);
     if (!attn_sites_are_empty(heads->watched))
@@ -225,7 +224,7 @@ static void run_tile(const struct attn_heads *heads, const struct attn_tile *til
 {
     const struct attn_head_shape *shape = heads->feed.shape;
     const struct attn_linear_attention linear =
-        attn_linear_attention_make(heads->feed.attention, shape, heads->engines->gemm->kernels);
+        make_linear(heads->feed.attention, shape, heads->engines->gemm->kernels);
     const size_t head = (size_t)tile->head - heads->first_head;
     const size_t g = head / (heads->n_head / heads->n_kv_head);
     const float *keys = heads->memory->features + g * attn_kv_keys_size(shape);
@@ -239,7 +238,7 @@ static struct attn_heads_needs find_needs(const struct attn_heads_sizes *sizes,
                                           const struct attn_attention *attention, bool is_watched)
 {
     const struct attn_head_shape *shape = &sizes->shape;
-    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+    const struct attn_linear_attention linear = make_linear(attention, shape, NULL);
 
     return (struct attn_heads_needs){
         .n_scratch = attn_linear_attention_scratch(&linear),

@@ -27,8 +27,6 @@
 #include "attention/tile.h"
 #include "kernels/gemm_internal.h"
 
-struct attn_heads;
-
 /* The parameters of the functions below. Any number of threads may read it. */
 struct attn_linear_attention {
     const struct attn_kernels *kernels;
@@ -36,10 +34,6 @@ struct attn_linear_attention {
     bool is_raw; /* no division */
     size_t d_head, d_value;
 };
-
-struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,
-                                                        const struct attn_head_shape *shape,
-                                                        const struct attn_kernels *kernels);
 
 /* Returns the floats in the state of a key/value head: S [d_head, d_value], then s [d_head]. */
 size_t attn_linear_attention_state_size(const struct attn_linear_attention *linear);

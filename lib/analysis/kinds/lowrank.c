@@ -4,7 +4,6 @@
 
 #include "attention/attention_internal.h"
 #include "attention/heads.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "kernels/linear.h"
 

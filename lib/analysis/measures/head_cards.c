@@ -191,8 +191,7 @@ enum attn_status attn_card_reading_keep(struct attn_card_reading *reading,
 {
     struct vectors *vectors;
 
-    ATTN_TRY(
-        attn_grow(&reading->kept, &reading->capacity, reading->n_kept + 1, sizeof *vectors, err));
+    ATTN_TRY(ATTN_GROW(reading->kept, reading->capacity, reading->n_kept + 1, err));
     vectors = &reading->kept[reading->n_kept];
     *vectors = (struct vectors){event->at, event->row0, event->n_row, event->n_col, NULL};
     ATTN_TRY(ATTN_ALLOC(vectors->values, event->n_row * event->n_col, err));
@@ -408,7 +407,7 @@ static enum attn_status add_head(struct attn_head_cards *cards, size_t index, si
     add_sums(head, doing);
     head->n_text += doing->has_row;
     if (slot < SIZE_MAX) {
-        ATTN_TRY(attn_grow(&head->sample, &head->capacity, slot + 1, sizeof *head->sample, err));
+        ATTN_TRY(ATTN_GROW(head->sample, head->capacity, slot + 1, err));
         head->sample[slot] = doing->row;
         head->sample[slot].text = doing->has_row ? text : NULL;
     }

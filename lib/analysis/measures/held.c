@@ -2,7 +2,6 @@
 #include "measures/held.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <string.h>
 
@@ -76,7 +75,7 @@ enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
         return ATTN_OK;
     }
     held->size += size;
-    ATTN_TRY(attn_grow(&held->events, &held->capacity, held->n + 1, sizeof *held->events, err));
+    ATTN_TRY(ATTN_GROW(held->events, held->capacity, held->n + 1, err));
     made = &held->events[held->n++];
     made->data = copy(event->data, n, width, event->ld, sizeof *event->data, err);
     made->keys = copy(event->keys, n, width, event->ld, sizeof *event->keys, err);

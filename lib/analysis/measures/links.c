@@ -4,8 +4,6 @@
 #include "base/elementary.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
 
@@ -284,8 +282,7 @@ enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn
     status = path ? attn_file_open(path, ATTN_READ, &file, err) : ATTN_NO_MEMORY;
     attn_free(path);
     ATTN_TRY(status);
-    lines->text = attn_strndup((const char *)file.data, file.size, err);
-    status = lines->text ? ATTN_OK : ATTN_NO_MEMORY;
+    status = ATTN_NEW(lines->text, attn_strndup((const char *)file.data, file.size, err));
     if (status == ATTN_OK && strlen(lines->text) < file.size)
         status = attn_error_set(err, ATTN_INVALID, "'%s' has a byte 0, expected lines of text",
                                 attn_quote_string(lines->path).text);

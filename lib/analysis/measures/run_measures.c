@@ -29,7 +29,8 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
         .source_mask = run->source.key_mask};
 }
 
-struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
+/* The same for the tokens of its source. */
+static struct attn_metric_settings source_settings(const struct attn_run *run)
 {
     return (struct attn_metric_settings){.ids = run->source.ids,
                                          .tokens = run->source.tokens.bytes,
@@ -43,7 +44,7 @@ enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct
                                         struct attn_error *err)
 {
     const struct attn_metric_settings settings[2] = {attn_run_metric_settings(run),
-                                                     attn_run_source_settings(run)};
+                                                     source_settings(run)};
 
     return attn_error_at(attn_parking_begin(attn_selection_dims(run->selection), settings, to,
                                             is_held, parking, err),
@@ -74,7 +75,7 @@ static enum attn_status create_mixes(struct attn_run *run, const struct attn_sel
                                      const struct attn_selection *encoder, struct attn_error *err)
 {
     const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = attn_run_source_settings(run);
+                                      of_source = source_settings(run);
 
     ATTN_TRY(attn_head_mixes_create(&of_text, text, &run->mixes[0], err));
     return encoder ? attn_head_mixes_create(&of_source, encoder, &run->mixes[1], err) : ATTN_OK;

@@ -9,9 +9,6 @@
 /* Returns the settings of measures for the tokens of RUN. Borrows from RUN. */
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
 
-/* The same for the tokens of its source. */
-struct attn_metric_settings attn_run_source_settings(const struct attn_run *run);
-
 /* Begins PARKING in RUN, which must be of a model (attn_parking_begin). Errors have a stage. */
 enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
                                         bool is_held, struct attn_parking *parking,

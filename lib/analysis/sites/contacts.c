@@ -72,13 +72,11 @@ static enum attn_status build(struct attn_contacts *c, const struct attn_derived
     ATTN_TRY(ATTN_ALLOC(c->kept, c->n, err));
     ATTN_TRY(ATTN_ALLOC(c->factors, n_all, err));
     ATTN_TRY(ATTN_ALLOC(c->row, c->n + 2, err));
-    c->half = attn_alloc(c->n, c->n * sizeof *c->half, err);
-    c->sums = attn_alloc(n_all, c->n * sizeof *c->sums, err);
-    c->parts = attn_alloc(c->n, c->n_chunk * sizeof *c->parts, err);
-    c->far = attn_alloc(n_thread, c->n * sizeof *c->far, err);
-    c->out = attn_alloc(ROWS_AT_ONCE, c->n * sizeof *c->out, err);
-    if (!c->half || !c->sums || !c->parts || !c->far || !c->out)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(c->half, attn_alloc(c->n, c->n * sizeof *c->half, err)));
+    ATTN_TRY(ATTN_NEW(c->sums, attn_alloc(n_all, c->n * sizeof *c->sums, err)));
+    ATTN_TRY(ATTN_NEW(c->parts, attn_alloc(c->n, c->n_chunk * sizeof *c->parts, err)));
+    ATTN_TRY(ATTN_NEW(c->far, attn_alloc(n_thread, c->n * sizeof *c->far, err)));
+    ATTN_TRY(ATTN_NEW(c->out, attn_alloc(ROWS_AT_ONCE, c->n * sizeof *c->out, err)));
     attn_vector_elements(&weights->contacts, 0, n_all, c->weights);
     attn_vector_elements(&weights->contacts_bias, 0, 1, &c->bias);
     for (size_t i = 0; i < c->n; i++) {

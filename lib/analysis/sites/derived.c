@@ -356,10 +356,8 @@ static enum attn_status begin(const struct attn_run *run, enum attn_model_stack 
     made->asked_by = trace;
     made->pool = pool;
     ATTN_TRY(set_scope(made, run, stack, err));
-    made->resid_pre = attn_alloc(attn_selection_dims(made->asked_by->selection)->n_layer,
-                                 sizeof *made->resid_pre, err);
-    if (!made->resid_pre)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_ALLOC(made->resid_pre, attn_selection_dims(made->asked_by->selection)->n_layer, err));
     ATTN_TRY(watch(made, err));
     made->making.trace =
         (struct attn_trace){.selection = made->watched, .on_event = on_event, .user = made};

@@ -196,13 +196,12 @@ static enum attn_status roll_all(struct rollout *rollout, const struct attn_loca
 {
     const struct attn_selection *asked = rollout->derivation->asked_by->selection;
 
-    rollout->mixed = attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err);
-    rollout->queries = attn_alloc(n_most, sizeof *rollout->queries, err);
-    rollout->from = attn_alloc(n_most, rollout->n * sizeof *rollout->from, err);
-    rollout->to = attn_alloc(n_most, rollout->n * sizeof *rollout->to, err);
-    rollout->row = attn_alloc(rollout->n, sizeof *rollout->row, err);
-    if (!rollout->mixed || !rollout->queries || !rollout->from || !rollout->to || !rollout->row)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(rollout->mixed,
+                      attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err)));
+    ATTN_TRY(ATTN_ALLOC(rollout->queries, n_most, err));
+    ATTN_TRY(ATTN_NEW(rollout->from, attn_alloc(n_most, rollout->n * sizeof *rollout->from, err)));
+    ATTN_TRY(ATTN_NEW(rollout->to, attn_alloc(n_most, rollout->n * sizeof *rollout->to, err)));
+    ATTN_TRY(ATTN_ALLOC(rollout->row, rollout->n, err));
     for (size_t query = 0; query < rollout->n; query++) {
         if (attn_selection_has_query(asked, ATTN_STACK_ONLY, query))
             rollout->queries[rollout->n_query++] = query;

@@ -135,15 +135,12 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     const size_t fits = event->ld > 0 ? PIECE_FLOATS / event->ld : PIECE_FLOATS;
     const size_t n_at_once = fits > 0 ? fits : 1;
     const size_t n_most = event->n_row < n_at_once ? event->n_row : n_at_once;
-    void *piece = weighting->piece;
 
     if (event->at.site == ATTN_SITE_V) {
         compute_lengths(weighting, event);
         return ATTN_OK;
     }
-    ATTN_TRY(attn_grow(&piece, &weighting->piece_size, n_most * event->ld, sizeof *weighting->piece,
-                       err));
-    weighting->piece = piece;
+    ATTN_TRY(ATTN_GROW(weighting->piece, weighting->piece_size, n_most * event->ld, err));
     for (size_t row = 0; row < event->n_row; row += n_at_once) {
         const size_t rest = event->n_row - row;
 

@@ -11,7 +11,6 @@
 
 #include "attention/attention_internal.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "run/run_internal.h"
 #include "trace/trace_internal.h"

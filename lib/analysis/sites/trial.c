@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "measures/run_measures.h"
@@ -581,9 +580,8 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         trial.resid = attn_capture_tensor(trials->capture, &trial.at);
         trial.whole = trials->capture;
     }
-    reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
-    if (!reading.logits)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(reading.logits, attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err)));
     status = run_trial(&trial, &session, err);
     if (status == ATTN_OK) {
         outcome->n_row =
@@ -613,17 +611,16 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     const size_t n = work->n_waiting, n_together = work->n_together;
     struct attn_session_options options = attn_run_session_options(run);
 
-    worker->kept.rows =
-        attn_alloc_uninitialized(n * attn_answer_width(work->trials->answer), sizeof(float), err);
-    worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
-    worker->changes = attn_alloc(n, sizeof *worker->changes, err);
-    worker->replies = attn_alloc(n, sizeof *worker->replies, err);
-    worker->logits = attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err);
-    worker->sequences = attn_alloc(n_together, sizeof *worker->sequences, err);
-    worker->rows = attn_alloc(2 * n_together, sizeof *worker->rows, err);
-    if (!worker->kept.rows || !worker->kept.ce || !worker->changes || !worker->replies ||
-        !worker->logits || !worker->sequences || !worker->rows)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(
+        worker->kept.rows,
+        attn_alloc_uninitialized(n * attn_answer_width(work->trials->answer), sizeof(float), err)));
+    ATTN_TRY(ATTN_ALLOC(worker->kept.ce, n, err));
+    ATTN_TRY(ATTN_ALLOC(worker->changes, n, err));
+    ATTN_TRY(ATTN_ALLOC(worker->replies, n, err));
+    ATTN_TRY(ATTN_NEW(worker->logits,
+                      attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err)));
+    ATTN_TRY(ATTN_ALLOC(worker->sequences, n_together, err));
+    ATTN_TRY(ATTN_ALLOC(worker->rows, 2 * n_together, err));
     options.n_sequence = n_together;
     options.n_max = n_together * run->text.n;
     options.cache = ATTN_CACHE_ONE_LAYER;
@@ -663,12 +660,10 @@ static enum attn_status add_edits(const struct work *work, const struct pack *pa
 {
     const struct attn_run *run = work->trials->run;
     size_t n = copy_edits(run, place, NULL) * pack->n;
-    void *block = worker->edits;
 
     for (size_t i = 0; i < pack->n; i++)
         n += worker->sequences[i].n_edit;
-    ATTN_TRY(attn_grow(&block, &worker->n_edit, n, sizeof *worker->edits, err));
-    worker->edits = block;
+    ATTN_TRY(ATTN_GROW(worker->edits, worker->n_edit, n, err));
     for (size_t i = 0, at = 0; i < pack->n; at += worker->sequences[i++].n_edit) {
         struct attn_session_sequence *sequence = &worker->sequences[i];
 

@@ -2,7 +2,6 @@
 #include "talk/chat.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/utf8.h"
@@ -158,8 +157,7 @@ static enum attn_status open_template(const struct attn_chat_request *asked,
     if (!chat->text) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no chat template",
                     attn_quote_string(turn->model).text);
-        attn_error_hint(err, "`chat FILE` takes one from a file");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`chat FILE` takes one from a file");
     }
     return attn_template_parse(chat->text, chat->size, chat->place, parsed, err);
 }
@@ -196,10 +194,8 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
     if (status == ATTN_OK)
         status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
     written->size = out.size;
-    if (status == ATTN_OK) {
-        written->text = attn_buffer_take(&out, err);
-        status = written->text ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_NEW(written->text, attn_buffer_take(&out, err));
     attn_buffer_release(&out);
     attn_buffer_release(&json);
     attn_buffer_release(&tools);

@@ -88,6 +88,7 @@ static void expect(struct parser *parser, enum attn_token_kind kind, const char 
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
+/* Returns a new node; after a failure one that may be written to, and whose content is not used. */
 static node *make(struct parser *parser, enum attn_node_kind kind, node *left, node *right)
 {
     node *made = attn_machine_take(parser->machine, 1, sizeof *made);
@@ -110,8 +111,7 @@ static node *read_name(struct parser *parser, enum attn_node_kind kind)
         fail(parser, "a name");
         return made;
     }
-    if (attn_machine_is_alive(parser->machine))
-        made->value = parser->token->value;
+    made->value = parser->token->value;
     parser->n_caller += is_word(parser, "caller");
     next(parser);
     return made;
@@ -213,8 +213,7 @@ static node *parse_tuple(struct parser *parser, enum tuple form)
     if (!is_tuple && form != BRACKET_TUPLE)
         fail(parser, "an expression");
     made = make(parser, ATTN_NODE_TUPLE, NULL, NULL);
-    if (attn_machine_is_alive(parser->machine))
-        made->list = list;
+    made->list = list;
     return made;
 }
 
@@ -239,8 +238,7 @@ static node *parse_display(struct parser *parser, bool is_dict)
         }
     }
     expect_op(parser, end);
-    if (attn_machine_is_alive(parser->machine))
-        made->list = list;
+    made->list = list;
     return made;
 }
 
@@ -255,8 +253,7 @@ static node *parse_constant(struct parser *parser)
         value = attn_value_operate(parser->machine, '+', value, parser->token->value);
         next(parser);
     }
-    if (attn_machine_is_alive(parser->machine))
-        made->value = value;
+    made->value = value;
     return made;
 }
 
@@ -270,8 +267,7 @@ static node *parse_primary(struct parser *parser)
     for (size_t i = 0; i < 6; i++)
         if (is_word(parser, words[i])) {
             made = make(parser, ATTN_NODE_CONSTANT, NULL, NULL);
-            if (attn_machine_is_alive(parser->machine))
-                made->value = i < 4 ? attn_value_bool(i < 2) : attn_value_none();
+            made->value = i < 4 ? attn_value_bool(i < 2) : attn_value_none();
             next(parser);
             return made;
         }
@@ -329,8 +325,7 @@ static node *parse_call(struct parser *parser, node *callee)
 {
     node *made = make(parser, ATTN_NODE_CALL, callee, NULL), *list = parse_arguments(parser);
 
-    if (attn_machine_is_alive(parser->machine))
-        made->list = list;
+    made->list = list;
     return made;
 }
 
@@ -427,8 +422,7 @@ static node *parse_unary(struct parser *parser, bool has_filter)
         if (op) {
             next(parser);
             made = make(parser, ATTN_NODE_UNARY, parse_unary(parser, false), NULL);
-            if (attn_machine_is_alive(parser->machine))
-                made->op = op;
+            made->op = op;
         } else {
             made = parse_primary(parser);
         }
@@ -459,11 +453,9 @@ static node *parse_level(struct parser *parser, int level)
         next(parser);
         left = make(parser, ATTN_NODE_OPERATION, left,
                     level == 3 ? parse_unary(parser, true) : parse_level(parser, level + 1));
-        if (attn_machine_is_alive(parser->machine)) {
-            left->op = op;
-            if (op == '~')
-                left->kind = ATTN_NODE_CONCAT;
-        }
+        left->op = op;
+        if (op == '~')
+            left->kind = ATTN_NODE_CONCAT;
     } while (op);
     return left;
 }
@@ -492,15 +484,13 @@ static node *parse_compare(struct parser *parser)
         if (!op)
             break;
         made = make(parser, ATTN_NODE_OPERATION, parse_level(parser, 0), NULL);
-        if (attn_machine_is_alive(parser->machine))
-            made->op = op;
+        made->op = op;
         link_node(parser, &tail, made);
     }
     if (!list)
         return left;
     made = make(parser, ATTN_NODE_COMPARE, left, NULL);
-    if (attn_machine_is_alive(parser->machine))
-        made->list = list;
+    made->list = list;
     return made;
 }
 
@@ -719,8 +709,7 @@ static node *parse_parameters(struct parser *parser)
             expect_op(parser, ',');
         parameter = read_name(parser, ATTN_NODE_NAME);
         check_target(parser, parameter);
-        if (attn_machine_is_alive(parser->machine))
-            parameter->kind = ATTN_NODE_KEYWORD;
+        parameter->kind = ATTN_NODE_KEYWORD;
         if (skip_op(parser, '='))
             parameter->left = parse_expression(parser);
         link_node(parser, &tail, parameter);
@@ -859,8 +848,7 @@ static node *parse_statements(struct parser *parser, const char *ends)
         while (attn_machine_is_alive(parser->machine) && parser->token->kind != ATTN_TOKEN_END) {
             if (parser->token->kind == ATTN_TOKEN_DATA) {
                 made = make(parser, ATTN_NODE_DATA, NULL, NULL);
-                if (attn_machine_is_alive(parser->machine))
-                    made->value = parser->token->value;
+                made->value = parser->token->value;
                 next(parser);
                 link_node(parser, &tail, made);
             } else if (parser->token->kind == ATTN_TOKEN_PRINT) {

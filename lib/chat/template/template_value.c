@@ -1,7 +1,6 @@
 /* template_value.c - values of templates, and the memory and limits of the machine. */
 #include "base/memory.h"
 #include "base/text/fixed_text.h"
-#include "base/text/number.h"
 #include "template/template_internal.h"
 
 #include <math.h>

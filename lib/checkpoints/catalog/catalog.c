@@ -320,9 +320,8 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 {
     attn_error_set(err, ATTN_INVALID, "'%s' is neither a directory nor a name of a model",
                    attn_quote_string(name).text);
-    attn_error_hint(err, "names are NAME, OWNER/NAME[@REVISION][:TAG], " ATTN_OLLAMA_PREFIX
-                         "MODEL[:TAG] and " LM_STUDIO_PREFIX "OWNER/NAME[:TAG]");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "names are NAME, OWNER/NAME[@REVISION][:TAG], " ATTN_OLLAMA_PREFIX
+                                "MODEL[:TAG] and " LM_STUDIO_PREFIX "OWNER/NAME[:TAG]");
 }
 
 static enum attn_status report_file(const char *path, enum attn_os_kind kind,
@@ -375,11 +374,11 @@ static enum attn_status report_root(const struct attn_catalog *catalog, const ch
     attn_error_set(err, ATTN_INVALID,
                    "'%s' is an entry of a cache of Hugging Face, not a model: its name is '%s'",
                    attn_quote_string(path).text, hub->repository);
-    attn_error_hint(err, "-m %s%s%s", hub->repository, is_there ? "" : ", with HF_HUB_CACHE=",
-                    is_there   ? ""
-                    : size > 0 ? attn_quote(path, size).text
-                               : ".");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "-m %s%s%s", hub->repository,
+                           is_there ? "" : ", with HF_HUB_CACHE=",
+                           is_there   ? ""
+                           : size > 0 ? attn_quote(path, size).text
+                                      : ".");
 }
 
 /* As attn_catalog_find, for a NAME without a prefix that is no path: a model in a folder, a
@@ -762,11 +761,8 @@ static void measure(const struct attn_tensor_files *files, struct model_row *row
         const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
         const struct attn_tensor tensor = entry.tensor;
         struct attn_quantized_place place;
-        double n = 1;
 
-        for (int k = 0; k < tensor.rank; k++)
-            n *= (double)tensor.shape[k];
-        n_value += n;
+        n_value += (double)attn_tensor_n_element(&tensor);
         n_byte +=
             (double)(attn_quantized_find(files, &entry, &place) ? place.n_byte
                                                                 : attn_tensor_n_byte(&tensor));

@@ -1,10 +1,8 @@
 /* gguf_folder.c - GGUF models in a folder, and their tags. */
 #include "catalog/catalog_internal.h"
 
-#include "base/file.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
-#include "gguf/gguf.h"
 #include "gguf/projector_reader.h"
 
 #include <ctype.h>
@@ -276,8 +274,7 @@ static enum attn_status report_tags(const struct attn_gguf_folder *folder, const
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu models, expected the tag of one: %s",
                        name.text, n, tags);
     attn_gguf_folder_write_tag(folder, 0, first);
-    attn_error_hint(err, "as in %s:%s", name.text, attn_quote_string(first).text);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "as in %s:%s", name.text, attn_quote_string(first).text);
 }
 
 enum attn_status attn_gguf_folder_choose(const struct attn_gguf_folder *folder, const char *tag,

@@ -294,8 +294,7 @@ static enum attn_status report_missing(const struct repository *repository, cons
                        "the Hugging Face cache '%s' has no revision '%s' of '%s'%s", cache.text,
                        revision, name->repository, list_refs(repository, refs));
     attn_hub_fetch(name, command, sizeof command);
-    attn_error_hint(err, "%s", command);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "%s", command);
 }
 
 static enum attn_status find_snapshot(const char *hub, const struct attn_hub_name *name,

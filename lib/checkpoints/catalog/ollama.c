@@ -101,56 +101,6 @@ static bool locate(const char *store, const struct attn_ollama_name *name,
     return false;
 }
 
-/* Adds to HOSTS all hosts in STORE that have NAME, which itself has no host. */
-static enum attn_status list_hosts(const char *store, const struct attn_ollama_name *name,
-                                   struct attn_path_names *hosts, struct attn_error *err)
-{
-    struct attn_ollama_name one = *name;
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < N_TREE && status == ATTN_OK; i++) {
-        struct attn_path_names folder = {0};
-        char path[ATTN_PATH_SIZE];
-
-        if (attn_path_join(store, trees[i], path))
-            status = attn_path_list(path, &folder, err);
-        for (size_t k = 0; k < folder.n && status == ATTN_OK; k++)
-            if (copy_part(folder.names[k], strlen(folder.names[k]), one.host) &&
-                !attn_path_names_has(hosts, one.host) && locate(store, &one, path))
-                status = attn_path_names_add(hosts, one.host, err);
-        attn_path_names_release(&folder);
-    }
-    return status;
-}
-
-/* If exactly one host in STORE has NAME, sets the host of NAME to it; else it stays empty. */
-static enum attn_status find_host(const char *store, struct attn_ollama_name *name,
-                                  struct attn_error *err)
-{
-    struct attn_path_names hosts = {0};
-    char list[ATTN_QUOTE_SIZE] = "", text[NAME_SIZE];
-    struct attn_ollama_name one = *name;
-    size_t used = 0;
-    enum attn_status status = list_hosts(store, name, &hosts, err);
-
-    if (status == ATTN_OK && hosts.n == 1)
-        copy_part(hosts.names[0], strlen(hosts.names[0]), name->host);
-    for (size_t i = 0; i < hosts.n && status == ATTN_OK; i++) {
-        copy_part(hosts.names[i], strlen(hosts.names[i]), one.host);
-        write_name(&one, text, sizeof text);
-        attn_fixed_text_append(list, sizeof list, &used, "%s'" ATTN_OLLAMA_PREFIX "%s'",
-                               i == 0 ? "" : ", ", text);
-    }
-    if (status == ATTN_OK && hosts.n > 1) {
-        write_name(name, text, sizeof text);
-        status = attn_error_set(err, ATTN_INVALID,
-                                "'" ATTN_OLLAMA_PREFIX "%s' is of %zu hosts, expected one: %s",
-                                text, hosts.n, list);
-    }
-    attn_path_names_release(&hosts);
-    return status;
-}
-
 /* Compares two paths of manifests by the part after the host, then by host. */
 static int compare_manifests(const void *a, const void *b)
 {
@@ -197,6 +147,37 @@ static bool read_path(const char *path, struct attn_ollama_name *name)
     snprintf(text, sizeof text, "%s", path);
     *strrchr(text, '/') = ':';
     return attn_ollama_read_name(text, name);
+}
+
+/* If exactly one host in STORE has NAME, sets the host of NAME to it; else it stays empty. */
+static enum attn_status find_host(const char *store, struct attn_ollama_name *name,
+                                  struct attn_error *err)
+{
+    struct attn_path_names names = {0};
+    char list[ATTN_QUOTE_SIZE] = "", text[NAME_SIZE];
+    struct attn_ollama_name one, found = *name;
+    size_t used = 0, n = 0;
+    enum attn_status status = list_manifests(store, &names, err);
+
+    for (size_t i = 0; i < names.n && status == ATTN_OK; i++) {
+        if (!read_path(names.names[i], &one) || strcmp(one.space, name->space) != 0 ||
+            strcmp(one.model, name->model) != 0 || strcmp(one.tag, name->tag) != 0)
+            continue;
+        found = one;
+        write_name(&one, text, sizeof text);
+        attn_fixed_text_append(list, sizeof list, &used, "%s'" ATTN_OLLAMA_PREFIX "%s'",
+                               n++ == 0 ? "" : ", ", text);
+    }
+    if (n > 1) {
+        write_name(name, text, sizeof text);
+        status = attn_error_set(err, ATTN_INVALID,
+                                "'" ATTN_OLLAMA_PREFIX "%s' is of %zu hosts, expected one: %s",
+                                text, n, list);
+    } else {
+        *name = found;
+    }
+    attn_path_names_release(&names);
+    return status;
 }
 
 /* Writes the tags that exist of the model of NAME to TEXT, as ", only with tags '1b', '4b'". */
@@ -247,8 +228,7 @@ static enum attn_status report_missing(const struct attn_ollama_stores *stores,
         attn_error_set(err, ATTN_INVALID,
                        "'" ATTN_OLLAMA_PREFIX "%s' is not in the store of Ollama, %s%s", text,
                        places, tags);
-    attn_error_hint(err, "ollama pull %s", text);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "ollama pull %s", text);
 }
 
 /* --- Manifests -------------------------------------------------------------------------------- */

@@ -41,12 +41,7 @@ static enum attn_status set(struct config_members *members, const char *key, siz
     struct config_member *member = find(members, key, key_size);
 
     if (!member) {
-        void *items = members->items;
-        const enum attn_status status =
-            attn_grow(&items, &members->capacity, members->n + 1, sizeof *members->items, err);
-
-        members->items = items;
-        ATTN_TRY(status);
+        ATTN_TRY(ATTN_GROW(members->items, members->capacity, members->n + 1, err));
         member = &members->items[members->n++];
         *member = (struct config_member){0};
         attn_buffer_append(&member->key, key, key_size);

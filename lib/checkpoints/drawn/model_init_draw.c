@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -120,9 +119,7 @@ static enum attn_status draw_linear(struct drawer *drawer, const struct drawn_ma
         attn_random_fill_linear(&drawer->random, map->data, map->bias, out, in);
         return ATTN_OK;
     }
-    drawn = attn_alloc_uninitialized(out * in, sizeof *drawn, err);
-    if (!drawn)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(drawn, attn_alloc_uninitialized(out * in, sizeof *drawn, err)));
     attn_random_fill_linear(&drawer->random, drawn, map->bias, out, in);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++)
@@ -141,9 +138,7 @@ static enum attn_status draw_permutation(struct drawer *drawer, float *data, siz
                               "randperm draws %zu numbers, expected at most %d, which float32 "
                               "tells apart",
                               n, MAX_PERMUTED);
-    order = attn_alloc_uninitialized(n, sizeof *order, err);
-    if (!order)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(order, attn_alloc_uninitialized(n, sizeof *order, err)));
     attn_random_permutation(&drawer->random, order, n);
     for (size_t i = 0; i < n; i++)
         data[i] = (float)order[i];
@@ -192,11 +187,10 @@ static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_
     const size_t n = drawer->n_embedding_row * drawer->config->d_model;
     const bool is_whole = draw->distribution == ATTN_DISTRIBUTION_RANDPERM;
     const size_t room = is_whole || n < 2 * (size_t)PIECE ? n : 2 * (size_t)PIECE;
-    float *drawn = attn_alloc_uninitialized(room, sizeof *drawn, err);
+    float *drawn;
     enum attn_status status = ATTN_OK;
 
-    if (!drawn)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(drawn, attn_alloc_uninitialized(room, sizeof *drawn, err)));
     for (size_t at = 0, size; at < n && status == ATTN_OK; at += size) {
         size = n - at > room ? PIECE : n - at;
         status = draw_block(drawer, draw, drawn, size, false, err);

@@ -82,14 +82,16 @@ static const struct attn_weight_rule bert_rules[] = {
     IGNORED_MAP("/cls.seq_relationship"),
 };
 
+#define HEADS_OF_ROBERTA                                                                           \
+    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",                                 \
+         "/lm_head.decoder.bias|/lm_head.bias"),                                                   \
+        CLASS_HEADS("/classifier.dense", "/classifier.out_proj"), HEADS_OF_TASKS,                  \
+        IGNORED("/lm_head.bias")
+
 static const struct attn_weight_rule roberta_rules[] = {
     EMBEDDING,
     LAYER_OF_BERT,
-    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
-         "/lm_head.decoder.bias|/lm_head.bias"),
-    CLASS_HEADS("/classifier.dense", "/classifier.out_proj"),
-    HEADS_OF_TASKS,
-    IGNORED("/lm_head.bias"),
+    HEADS_OF_ROBERTA,
 };
 
 static const struct attn_weight_rule mpnet_rules[] = {
@@ -101,11 +103,7 @@ static const struct attn_weight_rule mpnet_rules[] = {
     BLOCK_NORM("encoder.layer.#.attention.LayerNorm", ATTN_PART_MID_NORM, mid_norm),
     PLAIN_MLP("encoder.layer.#.", "intermediate.dense", "output.dense"),
     BLOCK_NORM("encoder.layer.#.output.LayerNorm", ATTN_PART_END_NORM, end_norm),
-    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
-         "/lm_head.decoder.bias|/lm_head.bias"),
-    CLASS_HEADS("/classifier.dense", "/classifier.out_proj"),
-    HEADS_OF_TASKS,
-    IGNORED("/lm_head.bias"),
+    HEADS_OF_ROBERTA,
 };
 
 static const struct attn_weight_rule distilbert_rules[] = {
@@ -196,11 +194,7 @@ static const struct attn_weight_rule nomic_rules[] = {
 
 static const struct attn_weight_rule jina_v3_rules[] = {
     LAYERS_OF_NOMIC("mixer", "fc1", "fc1", "fc2"),
-    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
-         "/lm_head.decoder.bias|/lm_head.bias"),
-    CLASS_HEADS("/classifier.dense", "/classifier.out_proj"),
-    HEADS_OF_TASKS,
-    IGNORED("/lm_head.bias"),
+    HEADS_OF_ROBERTA,
 };
 
 /* --- configs ---------------------------------------------------------------------------------- */

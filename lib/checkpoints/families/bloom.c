@@ -47,11 +47,10 @@ static float slope_of(enum slope_rule rule, size_t n_head, size_t head)
 static enum attn_status add_slopes(enum slope_rule rule, struct attn_config *config,
                                    struct attn_config_layers *layers, struct attn_error *err)
 {
-    struct attn_score_bias *bias =
-        attn_alloc(1, sizeof *bias + config->n_head * sizeof *bias->slopes, err);
+    struct attn_score_bias *bias;
 
-    if (!bias)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(bias, attn_alloc(1, sizeof *bias + config->n_head * sizeof *bias->slopes, err)));
     layers->bias = bias;
     bias->is_of_key = rule == SLOPES_OF_FALCON;
     for (size_t head = 0; head < config->n_head; head++) {

@@ -151,9 +151,7 @@ static enum attn_status add_terms(const struct attn_config *config, bool is_rela
     const double n_term = 1.0 + config->places.has_c2p + config->places.has_p2c;
 
     layers->bias_size = sizeof *layers->bias;
-    layers->bias = attn_alloc(1, layers->bias_size, err);
-    if (!layers->bias)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(layers->bias, attn_alloc(1, layers->bias_size, err)));
     layers->bias->is_of_places = true;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->attention[layer].factor = 1 / sqrt(n_term);

@@ -214,15 +214,17 @@ const struct attn_family attn_family_olmoe = {
         .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_expert = 64,
                      .n_expert_used = 8, SIZES(50304, 2048, 2048, 16, 16, 0, 0, 4096, 1e-5F)}}};
 
+#define FORM_OF_GRANITE                                                                            \
+    .form = {KEYS, .score_factor_key = "attention_multiplier",                                     \
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),                               \
+             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,           \
+                          .n_expert = 8, .n_expert_used = 2,                                       \
+                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}
 const struct attn_family attn_family_granitemoe = {
     FAMILY("granitemoe", "GraniteMoeFor", "model.", rules), .read_config = read_mixture,
     .gguf = &(const struct attn_gguf_form){"granitemoe", HALVES_ALTERNATE,
                                            .has_interleaved_biases = true, .has_divisors = true},
-    .form = {KEYS, .score_factor_key = "attention_multiplier",
-             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
-             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
-                          .n_expert = 8, .n_expert_used = 2,
-                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+    FORM_OF_GRANITE};
 
 /* --- Granite with a shared MLP ---------------------------------------------------------------- */
 
@@ -261,11 +263,7 @@ const struct attn_family attn_family_granitemoeshared = {
     .gguf = &(const struct attn_gguf_form){"granitemoe", HALVES_ALTERNATE,
                                            .has_interleaved_biases = true, .has_divisors = true,
                                            .marker = "expert_shared_feed_forward_length"},
-    .form = {KEYS, .score_factor_key = "attention_multiplier",
-             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
-             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
-                          .n_expert = 8, .n_expert_used = 2,
-                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+    FORM_OF_GRANITE};
 
 static enum attn_status read_granite(ATTN_CONFIG_ARGS)
 {

@@ -15,7 +15,6 @@
 #include "attention/attention_internal.h"
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <math.h>
@@ -97,15 +96,11 @@ enum attn_status attn_family_add_buckets(const struct attn_json *json, struct at
                               "'%s' has %zu buckets for distances up to %zu, expected an even "
                               "number, and more than half as many distances",
                               attn_config_quote(json).text, config->stack.n_bucket, far);
-    layers->buckets = attn_alloc(2 * far + 1, sizeof *layers->buckets, err);
-    if (!layers->buckets)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(layers->buckets, 2 * far + 1, err));
     layers->bias_size = (sizeof *layers->bias +
                          config->n_head * (2 * far + 1) * sizeof *layers->bias->slopes + 63) /
                         64 * 64;
-    layers->bias = attn_alloc(n_bias, layers->bias_size, err);
-    if (!layers->bias)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(layers->bias, attn_alloc(n_bias, layers->bias_size, err)));
     for (size_t i = 0; i <= 2 * far; i++)
         layers->buckets[i] = bucket_of(config, (double)i - (double)far);
     for (size_t i = 0; i < n_bias; i++)

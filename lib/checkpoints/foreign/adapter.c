@@ -14,7 +14,6 @@
 #include "foreign/tensor_names.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
-#include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "tokenizer/regex.h"
@@ -29,31 +28,37 @@
 
 enum { MAX_PATTERNS = 5000 };
 
-/* The fields that hold regular expressions, and what stands around each of them. Those of modules
- * may be lists, which are ends of names and no expressions. */
-enum { TARGETS, EXCLUDED, RANKS, ALPHAS, N_FIELD };
+/* The fields with patterns of modules, and what stands around a regular expression. Lists hold no
+ * expressions, but ends of names. */
+enum field { TARGETS, EXCLUDED, RANKS, ALPHAS, N_FIELD };
 static const struct {
-    const char *name, *before, *after;
-} fields[N_FIELD] = {[TARGETS] = {"target_modules", "^(?:", ")$"},
-                     [EXCLUDED] = {"exclude_modules", "^(?:", ")$"},
-                     [RANKS] = {"rank_pattern", "^(?:.*\\.)?(?:", ")$"},
-                     [ALPHAS] = {"alpha_pattern", "^(?:.*\\.)?(?:", ")$"}};
+    const char *name, *before;
+} fields[N_FIELD] = {[TARGETS] = {"target_modules", "^(?:"},
+                     [EXCLUDED] = {"exclude_modules", "^(?:"},
+                     [RANKS] = {"rank_pattern", "^(?:.*\\.)?(?:"},
+                     [ALPHAS] = {"alpha_pattern", "^(?:.*\\.)?(?:"}};
 
 /* What is read of adapter_config.json. */
 struct settings {
-    struct patterns {
-        struct pattern {
-            struct attn_regex *regex; /* owns */
-            const struct attn_node *node;
-        } * items; /* [n] owns */
-        size_t n;
-    } patterns[N_FIELD];
+    struct pattern {
+        enum field field;
+        struct attn_regex *regex; /* owns; NULL: `node` is the end of a name */
+        const struct attn_node *node;
+    } * patterns; /* [n] owns */
+    size_t n, capacity;
     const struct attn_json *json;
     int64_t rank;
     double alpha;
     bool is_rank_stable;
     struct attn_error *err;
 };
+
+/* Whether TEXT ends in END. *SIZE is then the size of what is before it. */
+static bool has_end(const char *text, const char *end, size_t *size)
+{
+    *size = strlen(text) - strlen(end);
+    return strlen(text) >= strlen(end) && strcmp(text + *size, end) == 0;
+}
 
 /* --- The fields of adapter_config.json -------------------------------------------------------- */
 
@@ -64,17 +69,11 @@ static const struct attn_node *field(const struct settings *settings, const char
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-/* The first element of NODE, if it is a list; or NODE itself, which may be NULL. */
-static const struct attn_node *first_of(const struct attn_node *node)
-{
-    return node && attn_node_is_array(node) ? attn_node_first(node) : node;
-}
-
 static enum attn_status refuse_field(const struct settings *settings, const char *name,
-                                     const char *found, const char *expected)
+                                     const char *found, const char *why)
 {
-    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name,
-                            "is %s, expected %s", found, expected);
+    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s",
+                            found, why);
 }
 
 /* Whether LIST, such as "a, b", has TEXT. */
@@ -95,11 +94,10 @@ static enum attn_status check_field(const struct settings *settings, const struc
     /* The values that can be read, or NULL: any. One of `init_lora_weights` that is not listed has
      * changed the base model, too: W is then no longer that of the model's files. */
     static const struct {
-        const char *name, *values;
+        const char *names, *values;
     } known[] = {
         {"peft_type", "LORA"},
         {"bias", "none"},
-        {"use_dora", "false"},
         {"init_lora_weights", "true, gaussian, eva, orthogonal"},
         /* read, or whether W is stored transposed, which the model's family says */
         {"r, lora_alpha, use_rslora, rank_pattern, alpha_pattern, target_modules, exclude_modules, "
@@ -118,16 +116,51 @@ static enum attn_status check_field(const struct settings *settings, const struc
     if (!flag || attn_node_is_null(node) || (text && *text == '\0') ||
         ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
         return ATTN_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!has_word(known[i].name, name))
-            continue;
-        if (!known[i].values || (text && has_word(known[i].values, text)))
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (has_word(known[i].names, name) &&
+            (!known[i].values || (text && has_word(known[i].values, text))))
             return ATTN_OK;
-        return refuse_field(settings, name, text ? attn_quote_string(text).text : "no text",
-                            known[i].values);
+    return refuse_field(settings, name, text ? attn_quote_string(text).text : "set",
+                        "which may change the result and is not read");
+}
+
+/* Compiles the regular expression TEXT of PATTERN. */
+static enum attn_status compile(const struct settings *settings, const char *text,
+                                struct pattern *pattern)
+{
+    struct attn_buffer regex = {0};
+    enum attn_status status;
+
+    attn_buffer_append_format(&regex, "%s%s)$", fields[pattern->field].before, text);
+    status = attn_buffer_check(&regex, settings->err);
+    if (status == ATTN_OK)
+        status = attn_regex_create(regex.data, regex.size, attn_json_name(settings->json), false,
+                                   &pattern->regex, settings->err);
+    attn_buffer_release(&regex);
+    return status;
+}
+
+/* Reads the patterns of field K: its text, the elements of its list, or the keys of its object. */
+static enum attn_status read_patterns(struct settings *settings, enum field k)
+{
+    const struct attn_node *const whole = field(settings, fields[k].name);
+    const char *text = whole ? attn_node_string(whole) : NULL;
+    const struct attn_node *node = whole && !text ? attn_node_first(whole) : whole;
+    const bool is_list = whole && attn_node_is_array(whole);
+
+    if (text && strcmp(text, "all-linear") == 0)
+        text = ".*";
+    for (size_t n = 0; node; node = node == whole ? NULL : attn_node_next(node)) {
+        if (!is_list && ++n > MAX_PATTERNS)
+            return refuse_field(settings, fields[k].name, "an object of more than 5000 patterns",
+                                "expected fewer");
+        ATTN_TRY(ATTN_GROW(settings->patterns, settings->capacity, settings->n + 1, settings->err));
+        settings->patterns[settings->n++] = (struct pattern){.field = k, .node = node};
+        if (!is_list)
+            ATTN_TRY(compile(settings, text ? text : attn_node_key(node),
+                             &settings->patterns[settings->n - 1]));
     }
-    return refuse_field(settings, name, "set",
-                        "fields of plain LoRA alone, as this one may change the result");
+    return ATTN_OK;
 }
 
 static enum attn_status read_settings(struct settings *settings)
@@ -141,102 +174,52 @@ static enum attn_status read_settings(struct settings *settings)
     ATTN_TRY(attn_json_get_int(json, root, "r", 1, 1 << 20, &settings->rank, settings->err));
     ATTN_TRY(
         attn_json_get_double(json, root, "lora_alpha", -1e9, 1e9, &settings->alpha, settings->err));
-    return attn_json_get_bool(json, root, "use_rslora", &settings->is_rank_stable, settings->err);
+    ATTN_TRY(
+        attn_json_get_bool(json, root, "use_rslora", &settings->is_rank_stable, settings->err));
+    for (enum field k = 0; k < N_FIELD; k++)
+        ATTN_TRY(read_patterns(settings, k));
+    return ATTN_OK;
 }
 
 /* --- Which modules are meant ------------------------------------------------------------------ */
 
-/* Compiles the regular expressions of field number K: its text, or the keys of its object. */
-static enum attn_status compile(struct settings *settings, size_t k)
+/* Whether PATTERN, of an element of a list, is the end of MODULE. */
+static bool is_end(const struct pattern *pattern, const char *module)
 {
-    struct patterns *patterns = &settings->patterns[k];
-    const struct attn_node *node = field(settings, fields[k].name);
-    const bool is_text = node && attn_node_string(node);
-    size_t n = 0;
+    const char *name = attn_node_string(pattern->node);
+    size_t size;
 
-    if (!node || !(is_text || attn_node_is_object(node)))
-        return ATTN_OK;
-    if (!is_text)
-        node = attn_node_first(node);
-    for (const struct attn_node *next = node; next; next = is_text ? NULL : attn_node_next(next))
-        n++;
-    if (n > MAX_PATTERNS)
-        return refuse_field(settings, fields[k].name, "an object of more than 5000 patterns",
-                            "fewer");
-    ATTN_TRY(ATTN_ALLOC(patterns->items, n, settings->err));
-    for (; patterns->n < n; node = attn_node_next(node)) {
-        struct pattern *pattern = &patterns->items[patterns->n++];
-        struct attn_buffer text = {0};
-        enum attn_status status;
-
-        pattern->node = node;
-        attn_buffer_append_format(&text, "%s%s%s", fields[k].before,
-                                  is_text ? attn_node_string(node) : attn_node_key(node),
-                                  fields[k].after);
-        status = attn_buffer_check(&text, settings->err);
-        if (status == ATTN_OK)
-            status = attn_regex_create(text.data, text.size, attn_json_name(settings->json), false,
-                                       &pattern->regex, settings->err);
-        attn_buffer_release(&text);
-        ATTN_TRY(status);
-    }
-    return ATTN_OK;
+    return name && has_end(module, name, &size) && (size == 0 || module[size - 1] == '.');
 }
 
-static void release_patterns(struct settings *settings)
-{
-    for (size_t k = 0; k < N_FIELD; k++) {
-        for (size_t i = 0; i < settings->patterns[k].n; i++)
-            attn_regex_free(settings->patterns[k].items[i].regex);
-        attn_free(settings->patterns[k].items);
-    }
-}
-
-/* Sets *found to the first pattern of field number K that matches MODULE, NULL without one. */
-static enum attn_status match(const struct settings *settings, size_t k, const char *module,
+/* Sets *found to the first pattern of field K that matches MODULE, NULL without one. */
+static enum attn_status match(const struct settings *settings, enum field k, const char *module,
                               const struct pattern **found)
 {
-    const struct patterns *patterns = &settings->patterns[k];
     const size_t size = strlen(module);
 
     *found = NULL;
-    for (size_t i = 0; i < patterns->n && !*found; i++) {
+    for (size_t i = 0; i < settings->n && !*found; i++) {
+        const struct pattern *pattern = &settings->patterns[i];
         struct attn_match_range range = {0, 0};
         struct attn_match *scratch;
         enum attn_status status;
 
-        ATTN_TRY(attn_match_create(patterns->items[i].regex, size, &scratch, settings->err));
-        status = attn_match_find(scratch, module, size, 0, &range, NULL);
-        attn_match_free(scratch);
-        if (status == ATTN_NO_MEMORY)
-            return attn_error_no_memory(settings->err);
-        if (status != ATTN_OK)
-            return refuse_field(settings, fields[k].name, "a pattern that takes too long to match",
-                                "a simpler one");
+        if (pattern->field != k || (!pattern->regex && !is_end(pattern, module)))
+            continue;
+        if (pattern->regex) {
+            ATTN_TRY(attn_match_create(pattern->regex, size, &scratch, settings->err));
+            status = attn_match_find(scratch, module, size, 0, &range, NULL);
+            attn_match_free(scratch);
+            if (status == ATTN_NO_MEMORY)
+                return attn_error_no_memory(settings->err);
+            if (status != ATTN_OK)
+                return refuse_field(settings, fields[k].name,
+                                    "a pattern that takes too long to match",
+                                    "expected a simpler one");
+        }
         if (range.begin <= size)
-            *found = &patterns->items[i];
-    }
-    return ATTN_OK;
-}
-
-/* Whether field number K, a list of ends of names or a regular expression of whole ones, has
- * MODULE. */
-static enum attn_status is_listed(const struct settings *settings, size_t k, const char *module,
-                                  bool *is_there)
-{
-    const struct attn_node *node = field(settings, fields[k].name);
-    const char *text = node ? attn_node_string(node) : NULL;
-    const struct pattern *found;
-
-    ATTN_TRY(match(settings, k, module, &found));
-    *is_there = found || (text && strcmp(text, "all-linear") == 0);
-    for (node = text ? NULL : first_of(node); node; node = attn_node_next(node)) {
-        const char *name = attn_node_string(node);
-        const char *end = name ? module + strlen(module) - strlen(name) : NULL;
-
-        if (name && strlen(name) <= strlen(module) && strcmp(end, name) == 0 &&
-            (end == module || end[-1] == '.'))
-            *is_there = true;
+            *found = pattern;
     }
     return ATTN_OK;
 }
@@ -247,7 +230,7 @@ static bool is_in_layers(const struct settings *settings, const char *module)
 {
     const struct attn_node *const list = field(settings, "layers_to_transform");
     const struct attn_node *targets = field(settings, fields[TARGETS].name);
-    const struct attn_node *node = first_of(list);
+    const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list) : list;
     char part[32];
     int64_t layer;
 
@@ -265,33 +248,33 @@ static bool is_in_layers(const struct settings *settings, const char *module)
  * would not read it. */
 static enum attn_status check_target(const struct settings *settings, const char *module)
 {
-    bool is_target, is_excluded;
+    const struct pattern *target, *excluded;
 
-    ATTN_TRY(is_listed(settings, TARGETS, module, &is_target));
-    ATTN_TRY(is_listed(settings, EXCLUDED, module, &is_excluded));
-    if (is_target && !is_excluded && is_in_layers(settings, module))
+    ATTN_TRY(match(settings, TARGETS, module, &target));
+    ATTN_TRY(match(settings, EXCLUDED, module, &excluded));
+    if (target && !excluded && is_in_layers(settings, module))
         return ATTN_OK;
     return attn_error_set(settings->err, ATTN_FORMAT,
-                          "'%s' is changed, expected modules that '%s' of '%s' %s",
+                          "'%s' is changed, which '%s' of '%s' does not allow",
                           attn_quote_string(module).text,
-                          !is_target    ? fields[TARGETS].name
-                          : is_excluded ? fields[EXCLUDED].name
-                                        : "layers_to_transform",
-                          attn_quote_string(attn_json_name(settings->json)).text,
-                          is_target && is_excluded ? "does not list" : "lists");
+                          !target    ? fields[TARGETS].name
+                          : excluded ? fields[EXCLUDED].name
+                                     : "layers_to_transform",
+                          attn_quote_string(attn_json_name(settings->json)).text);
 }
 
-/* Sets *value to the number that field number K, an object, gives to MODULE: that of the first key
+/* Sets *value to the number that field K, an object, gives to MODULE: that of the first key
  * in which its name ends. */
-static enum attn_status read_pattern(const struct settings *settings, size_t k, const char *module,
-                                     double *value)
+static enum attn_status read_pattern(const struct settings *settings, enum field k,
+                                     const char *module, double *value)
 {
     const struct pattern *found;
 
     ATTN_TRY(match(settings, k, module, &found));
     if (!found || attn_node_double(found->node, value))
         return ATTN_OK;
-    return refuse_field(settings, fields[k].name, "without a number", "a number for each name");
+    return refuse_field(settings, fields[k].name, "without a number",
+                        "expected a number for each name");
 }
 
 /* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
@@ -356,13 +339,9 @@ static const struct ending *find_ending(const char *name, size_t *size)
 {
     const struct ending *ending = endings;
 
-    for (;; ending++) {
-        const size_t n = strlen(ending->text);
-
-        *size = strlen(name) - n;
-        if (strlen(name) > n && strcmp(name + *size, ending->text) == 0)
-            return ending;
-    }
+    while (!has_end(name, ending->text, size) || *size == 0)
+        ending++;
+    return ending;
 }
 
 /* Reads B of the module of CHANGE, whose A was read, its rank and its scale. */
@@ -419,13 +398,9 @@ static enum attn_status append(struct attn_adapter *adapter, const struct settin
     ATTN_TRY(check_values(adapter, entry, settings->err));
     adapter->n++;
     change->name = entry->name;
-    change->module = attn_strndup(name, size, settings->err);
-    if (!change->module)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(change->module, attn_strndup(name, size, settings->err)));
     snprintf(tensor, sizeof tensor, is_whole ? "%s" : "%s.weight", change->module);
-    change->tensor = attn_strndup(tensor, strlen(tensor), settings->err);
-    if (!change->tensor)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(change->tensor, attn_strndup(tensor, strlen(tensor), settings->err)));
     *(ending->of_b ? &change->a : &change->whole) = entry->tensor;
     return ending->of_b ? read_pair(adapter, settings, ending->of_b, change) : ATTN_OK;
 }
@@ -479,6 +454,19 @@ static void free_adapter(struct attn_adapter *adapter)
     attn_free(adapter);
 }
 
+/* Reads the adapter MADE from its config, which SETTINGS has, and from the file WEIGHTS. */
+static enum attn_status read_adapter(struct attn_adapter *made, struct settings *settings,
+                                     const char *weights, enum attn_load load)
+{
+    const char *base = attn_node_string(field(settings, "base_model_name_or_path"));
+
+    ATTN_TRY(read_settings(settings));
+    if (base && !(made->base = attn_strndup(base, strlen(base), settings->err)))
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_safetensors_open_file(weights, load, &made->files, settings->err));
+    return read_changes(made, settings);
+}
+
 static enum attn_status open_adapter(const struct attn_source *source, enum attn_load load,
                                      struct attn_adapter **adapter, const char **path,
                                      struct attn_error *err)
@@ -494,28 +482,18 @@ static enum attn_status open_adapter(const struct attn_source *source, enum attn
     if (!config || !weights)
         return ATTN_OK;
     ATTN_TRY(check_files(config, weights, err));
-    ATTN_TRY(attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err));
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    status = attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err);
     settings.json = json;
-    status = read_settings(&settings);
-    for (size_t k = 0; k < N_FIELD && status == ATTN_OK; k++)
-        status = compile(&settings, k);
     if (status == ATTN_OK)
-        status = ATTN_ALLOC(made, 1, err);
-    if (status == ATTN_OK) {
-        const char *base = attn_node_string(field(&settings, "base_model_name_or_path"));
-
-        if (base)
-            made->base = attn_strndup(base, strlen(base), err);
-        status = base && !made->base ? ATTN_NO_MEMORY
-                                     : attn_safetensors_open_file(weights, load, &made->files, err);
-        if (status == ATTN_OK)
-            status = read_changes(made, &settings);
-        if (status == ATTN_OK)
-            *adapter = made, *path = attn_tensor_files_path(made->files, 0);
-        else
-            free_adapter(made);
-    }
-    release_patterns(&settings);
+        status = read_adapter(made, &settings, weights, load);
+    if (status == ATTN_OK)
+        *adapter = made, *path = attn_tensor_files_path(made->files, 0);
+    else
+        free_adapter(made);
+    for (size_t i = 0; i < settings.n; i++)
+        attn_regex_free(settings.patterns[i].regex);
+    attn_free(settings.patterns);
     attn_json_free(json);
     return status;
 }
@@ -553,43 +531,32 @@ static void multiply_row(void *context, size_t task, int worker)
     }
 }
 
-/* Sets *values to the elements of TENSOR as float32. The caller frees them. */
-static enum attn_status convert(const struct attn_tensor *tensor, float **values,
-                                struct attn_error *err)
-{
-    const size_t n = attn_tensor_n_element(tensor);
-
-    *values = attn_alloc_uninitialized(n, sizeof **values, err);
-    if (!*values)
-        return ATTN_NO_MEMORY;
-    attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, n, *values);
-    return ATTN_OK;
-}
-
+/* Sets *out to scale * B A, which the caller frees. */
 static enum attn_status multiply(const struct attn_adapter_change *change, bool is_turned,
                                  struct attn_pool *pool, float **out, struct attn_error *err)
 {
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const struct attn_tensor *a = &change->a, *b = &change->b;
+    const size_t n_a = attn_tensor_n_element(a), n_b = attn_tensor_n_element(b);
+    float *values = attn_alloc_uninitialized(n_a + n_b, sizeof *values, err);
     struct product product = {.change = change,
-                              .n_out = change->b.shape[0],
-                              .n_in = change->a.shape[1],
+                              .a = values,
+                              .b = values + n_a,
+                              .n_out = b->shape[0],
+                              .n_in = a->shape[1],
                               .is_turned = is_turned};
-    float *a = NULL, *b = NULL;
-    enum attn_status status = convert(&change->a, &a, err);
 
-    if (status == ATTN_OK)
-        status = convert(&change->b, &b, err);
-    if (status == ATTN_OK) {
-        *out =
-            attn_alloc_uninitialized(product.n_out, attn_size_mul(product.n_in, sizeof **out), err);
-        status = *out ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    if (status == ATTN_OK) {
-        product.a = a, product.b = b, product.out = *out;
+    if (!values)
+        return ATTN_NO_MEMORY;
+    *out = attn_alloc_uninitialized(product.n_out, attn_size_mul(product.n_in, sizeof **out), err);
+    if (*out) {
+        kernels->convert(a->data, a->dtype, n_a, values);
+        kernels->convert(b->data, b->dtype, n_b, values + n_a);
+        product.out = *out;
         attn_pool_run(pool, product.n_out, multiply_row, &product);
     }
-    attn_free(a);
-    attn_free(b);
-    return status;
+    attn_free(values);
+    return *out ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* Adds the base model of ADAPTER to ERR, which may be about another model. Returns STATUS. */

@@ -197,9 +197,8 @@ static enum attn_status list_tensors(const struct llama *llama, struct attn_tens
                               attn_quote_string(llama->file->path).text, llama->file->size,
                               files->format, at);
     ATTN_TRY(ATTN_ALLOC(files->records, most, err));
-    files->shards[0].text = text = attn_alloc(most, (size_t)2 * NAME_SIZE, err);
-    if (!text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(text, attn_alloc(most, (size_t)2 * NAME_SIZE, err)));
+    files->shards[0].text = text;
     at = llama->begin;
     for (size_t i = 0; i < llama->n_row; i++) {
         const struct llama_row *row = &llama->rows[i];

@@ -6,7 +6,6 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edits_internal.h"
@@ -55,9 +54,7 @@ static enum attn_status copy_all(const struct attn_tensor_files *files, const ch
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no directions",
                               attn_quote_string(path).text);
     ATTN_TRY(ATTN_ALLOC(made->made_layers, n, err));
-    values->converted = attn_alloc(n, size * sizeof(float), err);
-    if (!values->converted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(values->converted, attn_alloc(n, size * sizeof(float), err)));
     for (size_t i = 0; i < n; i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
 

@@ -132,10 +132,9 @@ static enum attn_status turn(float *x, size_t n_block, size_t n_row, size_t n_co
                              struct attn_error *err)
 {
     const size_t n = n_row / n_block;
-    float *copy = attn_alloc_uninitialized(n, n_column * sizeof *copy, err);
+    float *copy;
 
-    if (!copy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(copy, attn_alloc_uninitialized(n, n_column * sizeof *copy, err)));
     for (size_t block = 0; block < n_block; block++, x += n * n_column) {
         memcpy(copy, x, n * n_column * sizeof *copy);
         for (size_t i = 0; i < n; i++)
@@ -158,9 +157,8 @@ static enum attn_status read_matrix(struct reading *r, const struct matrix_rule 
     char name[NAME_SIZE];
     size_t i = 0;
 
-    made->data = attn_alloc_uninitialized(n_row, n_column * sizeof *made->data, r->err);
-    if (!made->data)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(made->data,
+                      attn_alloc_uninitialized(n_row, n_column * sizeof *made->data, r->err)));
     r->n_matrix++;
     while (row && i < n_row && read_row(row, n_column, made->data + i * n_column))
         i++, row = attn_node_next(row);

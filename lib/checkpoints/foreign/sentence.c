@@ -10,16 +10,17 @@
  */
 #include "model/model_internal.h"
 
+#include "attention/keys.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
+#include "input/sequence.h"
+#include "tokenizer/tokenizer_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct sentence_reader {
@@ -34,24 +35,6 @@ static enum attn_status refuse(const struct attn_json *json, const char *key, co
     return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
                             "is '%s', which this version does not read",
                             attn_quote_string(value).text);
-}
-
-/* Refuses settings of JSON that would change the vector. */
-static enum attn_status refuse_settings(const struct attn_json *json, struct attn_error *err)
-{
-    static const struct {
-        const char *key;
-        bool value;
-    } settings[] = {{"include_prompt", false}, {"use_residual", true}, {"do_lower_case", true}};
-
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        bool value = !settings[i].value;
-
-        ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), settings[i].key, &value, err));
-        if (value == settings[i].value)
-            return refuse(json, settings[i].key, value ? "true" : "false", err);
-    }
-    return ATTN_OK;
 }
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -76,7 +59,12 @@ static enum attn_status read_pooling(struct sentence_reader *reader, const struc
     const bool has_modes = mode, is_list = mode && attn_node_is_array(mode);
     struct attn_sentence *sentence = &reader->model->sentence;
     unsigned n_pool = 0;
+    bool has_prompt = true;
 
+    ATTN_TRY(attn_json_get_bool(json, root, "include_prompt", &has_prompt, err));
+    sentence->omits_prompt = !has_prompt;
+    if (!has_prompt && !reader->model->config.is_encoder) /* its key mask is for encoders */
+        return refuse(json, "include_prompt", "false", err);
     for (mode = is_list ? attn_node_first(mode) : mode; mode;
          mode = is_list ? attn_node_next(mode) : NULL) {
         const char *name = attn_node_string(mode);
@@ -194,7 +182,7 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     struct attn_buffer folder = {0};
     struct attn_source source = {.directory = NULL};
     enum attn_status status;
-    bool is_norm;
+    bool is_norm, has_residual = false;
 
     ATTN_TRY(attn_json_get_string(modules, node, "type", &type, err));
     ATTN_TRY(attn_json_get_string(modules, node, "path", &path, err));
@@ -218,7 +206,9 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
                               : attn_error_no_memory(err);
     if (status == ATTN_OK)
-        status = refuse_settings(json, err);
+        status = attn_json_get_bool(json, attn_json_root(json), "use_residual", &has_residual, err);
+    if (status == ATTN_OK && has_residual)
+        status = refuse(json, "use_residual", "true", err);
     if (status == ATTN_OK && i == 1)
         status = read_pooling(reader, json, err);
     else if (status == ATTN_OK && is_norm)
@@ -273,13 +263,10 @@ static enum attn_status keep_prompts(struct attn_sentence *sentence,
 
         if (!text)
             continue;
-        ATTN_TRY(attn_grow((void **)&sentence->prompts, &capacity, sentence->n_prompt + 1,
-                           sizeof *sentence->prompts, err));
+        ATTN_TRY(ATTN_GROW(sentence->prompts, capacity, sentence->n_prompt + 1, err));
         prompt = &sentence->prompts[sentence->n_prompt++];
-        prompt->name = attn_strndup(key, strlen(key), err);
-        prompt->text = attn_strndup(text, strlen(text), err);
-        if (!prompt->name || !prompt->text)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(prompt->name, attn_strndup(key, strlen(key), err)));
+        ATTN_TRY(ATTN_NEW(prompt->text, attn_strndup(text, strlen(text), err)));
     }
     for (size_t i = 0; name && i < sentence->n_prompt; i++)
         if (strcmp(sentence->prompts[i].name, name) == 0)
@@ -295,7 +282,6 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
     const char *similarity = "cosine", *name = NULL;
     size_t most = reader->model->config.n_ctx;
 
-    ATTN_TRY(refuse_settings(json, err));
     ATTN_TRY(attn_json_get_size(json, root, "max_seq_length", 1, SIZE_MAX >> 11, &most, err));
     ATTN_TRY(attn_json_get_string(json, root, "similarity_fn_name", &similarity, err));
     ATTN_TRY(attn_json_get_string(json, root, "default_prompt_name", &name, err));
@@ -379,4 +365,26 @@ static enum attn_status find_prompt(const struct attn_model *model, const char *
                           attn_quote_string(model->name).text, attn_quote_string(name).text, names);
 }
 
-const struct attn_sentence_reader attn_sentences_of_modules = {read_sentence, release, find_prompt};
+/* Sets the key mask of SEQUENCE to 2 at the tokens that its prompt has alone. */
+static enum attn_status omit_prompt(const struct attn_request_reading *reading,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input input = {.text = sequence->prompted, .n_text = sequence->n_prompt};
+    struct attn_sequence prompt = {.cancel = sequence->cancel};
+    enum attn_status status = attn_sequence_encode(reading, &input, tokenizer, &prompt, err);
+    /* a special token at the end stands after the text */
+    const size_t n =
+        prompt.n - (prompt.n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[prompt.n - 1]));
+
+    attn_sequence_release(&prompt);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);
+    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++)
+        sequence->made_mask[i] = !attn_key_mask_keeps(sequence->key_mask, i) ? 0 : i < n ? 2 : 1;
+    sequence->key_mask = sequence->made_mask;
+    return status;
+}
+
+const struct attn_sentence_reader attn_sentences_of_modules = {read_sentence, release, find_prompt,
+                                                               omit_prompt};

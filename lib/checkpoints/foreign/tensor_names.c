@@ -2,7 +2,6 @@
 #include "foreign/tensor_names.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/tensor_files.h"
 #include "model/weights.h"

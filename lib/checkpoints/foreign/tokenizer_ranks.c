@@ -13,7 +13,6 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/utf8.h"
-#include "formats/json.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/vocabulary.h"
 

@@ -8,9 +8,7 @@
  * token, int32; then for each token a score, float32, its length, int32, and its bytes. Tokens 0 to
  * 2 are unknown, begin and end. Those written <0x0A> are bytes. Spaces stand for U+2581.
  */
-#include "base/memory.h"
 #include "base/os/os.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/path.h"
 #include "foreign/checkpoint.h"

@@ -419,9 +419,7 @@ static enum attn_status gather_all(const struct reader *r, struct gathered *list
         if (size > r->file->size) /* rows that are repeated by a stride of 0 */
             return refuse(r, "has tensors that are larger than the file");
     }
-    file->made = attn_alloc_large(size, 1, r->err);
-    if (!file->made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(file->made, attn_alloc_large(size, 1, r->err)));
     qsort(list, n, sizeof *list, compare_gathered);
     for (size_t i = 0; i < n; i++) {
         struct view view = {0}, last = {0};

@@ -12,7 +12,6 @@
 #include "formats/tensor_files_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LAYERS, HEADS, WIDTH, POSITIONS, VOCABULARY, N_SIZE };

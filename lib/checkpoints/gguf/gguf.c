@@ -214,8 +214,7 @@ static enum attn_status read_pairs(struct scan *scan, uint64_t n)
     struct attn_bundle *gguf = scan->gguf;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow(&gguf->pairs, &gguf->pair_capacity, gguf->n_pair + 1,
-                           sizeof *gguf->pairs, scan->err));
+        ATTN_TRY(ATTN_GROW(gguf->pairs, gguf->pair_capacity, gguf->n_pair + 1, scan->err));
         ATTN_TRY(read_pair(scan, i, &gguf->pairs[gguf->n_pair]));
         gguf->n_pair++;
     }
@@ -353,16 +352,15 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
     char *text;
 
     for (uint64_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_grow(&files->records, &scan->gguf->record_capacity, files->count + 1,
-                           sizeof *files->records, scan->err));
+        ATTN_TRY(
+            ATTN_GROW(files->records, scan->gguf->record_capacity, files->count + 1, scan->err));
         ATTN_TRY(read_tensor(scan, i, &files->records[files->count]));
         files->count++;
     }
     if (n == 0)
         return ATTN_OK;
-    files->shards[scan->shard].text = text = attn_buffer_take(&scan->text, scan->err);
-    if (!text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(text, attn_buffer_take(&scan->text, scan->err)));
+    files->shards[scan->shard].text = text;
     for (size_t i = first; i < files->count; i++) {
         files->records[i].name = text;
         files->records[i].shape = text += strlen(text) + 1;
@@ -636,9 +634,8 @@ static enum attn_status open_shards(struct attn_bundle *gguf, const struct split
     if (split->no != 0) {
         attn_error_set(err, ATTN_INVALID, "'%s' is a later part of a model, expected the first",
                        path.text);
-        attn_error_hint(err, "give the first shard, %.*s-00001-of-%05u.gguf",
-                        (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
-        return ATTN_INVALID;
+        return attn_error_hint(err, "give the first shard, %.*s-00001-of-%05u.gguf",
+                               (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
     }
     ATTN_TRY(ATTN_ALLOC(shards, count, err));
     shards[0] = files->shards[0];

@@ -6,7 +6,6 @@
  */
 #include "gguf/gguf_config.h"
 
-#include "base/dtype_internal.h"
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"

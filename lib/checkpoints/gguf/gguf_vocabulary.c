@@ -18,7 +18,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "gguf/gguf.h"
 #include "tokenizer/stages/stages_internal.h"
@@ -516,9 +515,7 @@ static enum attn_status read_sentences(struct gguf_reader *reader, bool has_merg
     if (unk < reader->n) {
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)unk, &model->n_unk);
 
-        model->unk = attn_strndup(key, model->n_unk, err);
-        if (!model->unk)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(model->unk, attn_strndup(key, model->n_unk, err)));
     }
     model->has_byte_fallback = true;
     model->spells_after = !has_merges;

@@ -8,8 +8,6 @@
 #include "quantized/quantized_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "model/weights.h"
 
@@ -556,9 +554,7 @@ static enum attn_status finish(struct reader *r, const char *suffix)
 
     if ((suffix[1] == 'q' || strchr(suffix, '_')) && record_of(r, ".weight"))
         return refuse(r, suffix, "is there beside the weight itself, expected one of both");
-    c->text = attn_alloc(size + ATTN_SHAPE_TEXT_SIZE, 1, r->err);
-    if (!c->text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(c->text, attn_alloc(size + ATTN_SHAPE_TEXT_SIZE, 1, r->err)));
     snprintf(c->text, size, "%s.weight", r->stem);
     if (find_inputs(r, &c->is_turned) > 0 && r->scheme->quantizer == ATTN_QUANTIZER_GPTQ)
         drop_zero_bias(r);
@@ -577,7 +573,7 @@ static enum attn_status read_weight(struct reader *r, size_t at, struct attn_cod
 
     if (!form)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items, r->err));
+    ATTN_TRY(ATTN_GROW(list->items, list->capacity, list->n + 1, r->err));
     r->coded = &list->items[list->n++];
     r->codes = entry.tensor;
     *r->coded = (struct attn_coded){.codes = entry.tensor.data,
@@ -646,11 +642,8 @@ static enum attn_status place(struct attn_tensor_files *files, struct attn_coded
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' is quantized and has strided tensors, expected safetensors",
                                   attn_quote_string(file->file.path).text);
-        if (size > 0) {
-            file->made = attn_alloc_large(size, 1, err);
-            if (!file->made)
-                return ATTN_NO_MEMORY;
-        }
+        if (size > 0)
+            ATTN_TRY(ATTN_NEW(file->made, attn_alloc_large(size, 1, err)));
         for (size_t i = 0; i < list->n; i++) {
             struct attn_coded *c = &list->items[i];
             const size_t n_name = strlen(c->text);

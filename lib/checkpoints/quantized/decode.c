@@ -249,9 +249,8 @@ enum attn_status attn_coded_decode(const struct attn_coded *coded, struct attn_p
 
     if (coded->n_group > d.n)
         d.n = coded->n_group;
-    d.scratch = attn_alloc_uninitialized(attn_size_mul(3 * d.n, n_worker), sizeof(float), err);
-    if (!d.scratch)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(
+        d.scratch, attn_alloc_uninitialized(attn_size_mul(3 * d.n, n_worker), sizeof(float), err)));
     for (unsigned code = 0; code < 1U << coded->bits; code++)
         d.numbers[code] = number(coded->values, coded->bits, &coded->map, code);
     d.is_halved = coded->zero_form == ATTN_ZEROS_GPTQ && is_halved(coded);

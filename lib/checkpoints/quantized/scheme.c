@@ -3,7 +3,6 @@
 
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "base/text/path.h"
 
 #include <string.h>
 #include <strings.h>

@@ -166,5 +166,21 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                : attn_tokenizer_spm_read(tokenizer, source, found, row, err);
 }
 
+/* Reads whether sentence-transformers lowers a text before its tokenizer does anything. */
+static enum attn_status read_lowers(const struct attn_source *source, bool *lowers,
+                                    struct attn_error *err)
+{
+    static const char file[] = "sentence_bert_config.json";
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, "modules.json") || !attn_source_has_part(source, file))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_read_part(source, file, NULL, &json, err));
+    status = attn_json_get_bool(json, attn_json_root(json), "do_lower_case", lowers, err);
+    attn_json_free(json);
+    return status;
+}
+
 const struct attn_vocabulary_reader attn_vocabulary_files = {rows, sizeof rows / sizeof *rows,
-                                                             guess_row, read_files};
+                                                             guess_row, read_files, read_lowers};

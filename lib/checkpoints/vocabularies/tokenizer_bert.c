@@ -105,11 +105,9 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer,
 
     model->vocabulary = &tokenizer->vocabulary;
     model->max_character = is_esm ? 0 : 100;
-    model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
+    ATTN_TRY(ATTN_NEW(model->prefix, attn_strndup(prefix, sizeof prefix - 1, err)));
     model->n_prefix = sizeof prefix - 1;
-    model->unk = attn_strndup(unk, model->n_unk, err);
-    if (!model->prefix || !model->unk)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(model->unk, attn_strndup(unk, model->n_unk, err)));
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
     return is_esm ? ATTN_OK : attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err);
 }
@@ -163,8 +161,7 @@ static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct 
     ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
     ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
     attn_class_get_roles(row, roles);
-    ATTN_TRY(
-        attn_tokenizer_read_added(tokenizer, source, found->config, roles, ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles, err));
     /* The letters are added below, so they are not marked. */
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (is_esm)

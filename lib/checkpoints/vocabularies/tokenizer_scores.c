@@ -5,7 +5,6 @@
 #include "vocabularies/vocabularies_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/utf8.h"
 
@@ -61,8 +60,8 @@ static enum attn_status find_characters(struct scoring *scoring, uint8_t *is_see
             is_seen[code_point / 8] |= (uint8_t)(1 << code_point % 8);
             if (attn_bpe_model_symbol(model, key + at, length) >= 0)
                 continue;
-            ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
-                               sizeof *model->characters, err));
+            ATTN_TRY(
+                ATTN_GROW(model->characters, scoring->character_capacity, n_character + 1, err));
             model->characters[n_character++] = code_point;
         }
     }
@@ -107,10 +106,8 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
         merge.right = attn_bpe_model_symbol(model, key + at, size - at);
         if (merge.right < 0)
             continue;
-        ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->merges, err));
-        ATTN_TRY(attn_grow(&scoring->orders, &scoring->order_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->orders, err));
+        ATTN_TRY(ATTN_GROW(scoring->merges, scoring->merge_capacity, scoring->n_merge + 1, err));
+        ATTN_TRY(ATTN_GROW(scoring->orders, scoring->order_capacity, scoring->n_merge + 1, err));
         scoring->merges[scoring->n_merge] = merge;
         scoring->orders[scoring->n_merge++] = order;
     }
@@ -120,12 +117,11 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 static enum attn_status make_merges(struct scoring *scoring, struct attn_error *err)
 {
     struct attn_merges *merges = &scoring->model->merges;
-    uint8_t *is_seen = attn_alloc(0x110000 / 8, 1, err);
+    uint8_t *is_seen;
     uint32_t order = 0;
     enum attn_status status;
 
-    if (!is_seen)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(is_seen, attn_alloc(0x110000 / 8, 1, err)));
     status = find_characters(scoring, is_seen, err);
     attn_free(is_seen);
     ATTN_TRY(status);

@@ -201,11 +201,9 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
         return attn_error_set(err, ATTN_FORMAT, "piece %d of '%s', '%s', %s", (int)id,
                               attn_quote_string(side->file.path).text,
                               attn_quote(piece->key, piece->size).text, problem);
-    ATTN_TRY(attn_grow((void **)&side->types, &side->type_capacity, unigram->n + 1,
-                       sizeof *side->types, err));
+    ATTN_TRY(ATTN_GROW(side->types, side->type_capacity, unigram->n + 1, err));
     side->types[unigram->n] = (unsigned char)piece->type;
-    ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
-                       sizeof *unigram->scores, err));
+    ATTN_TRY(ATTN_GROW(unigram->scores, unigram->capacity, unigram->n + 1, err));
     unigram->scores[unigram->n++] = (double)piece->score;
     if (!side->vocabulary && id >= side->row->n_skip)
         ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, piece->key, piece->size,
@@ -615,8 +613,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     ATTN_TRY(read_ids(side, err));
     n_read = tokenizer->vocabulary.n;
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles, err));
     if (side->row->front)
         ATTN_TRY(check_roles(side, roles, n_read, err));
     if (side->row->front)
@@ -729,8 +726,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
     attn_class_get_roles(side->row, roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
-                                       ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, false, roles, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     if (side->row->traits & ATTN_CLASS_PIECE_ROLES)
@@ -740,9 +736,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     bpe->has_byte_fallback = side->settings[BYTES];
     bpe->spells_after = bpe->fuses_unk = true;
     key = attn_vocabulary_key(&tokenizer->vocabulary, tokenizer->unigram.unk_id, &bpe->n_unk);
-    bpe->unk = attn_strndup(key, bpe->n_unk, err);
-    if (!bpe->unk)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(bpe->unk, attn_strndup(key, bpe->n_unk, err)));
     ATTN_TRY(read_prefix(side, err));
     ATTN_TRY(add_bpe_stages(side, err));
     ATTN_TRY(attn_class_add_ends(side->found, side->row, roles, tokenizer, err));

@@ -147,12 +147,13 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
                           n_head, n_query, n_key);
 }
 
-enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err)
+enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, int32_t most,
+                                     struct attn_error *err)
 {
     size_t n_seen = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (mask[i] != 0 && mask[i] != 1)
+        if (mask[i] < 0 || mask[i] > most)
             return attn_error_set(err, ATTN_INVALID,
                                   "item %zu of `key_mask` is %d, expected 0 or 1", i, (int)mask[i]);
         n_seen += mask[i] == 1;

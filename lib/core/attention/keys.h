@@ -36,13 +36,21 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
                                         size_t n_head, size_t n_query, size_t n_key,
                                         struct attn_error *err);
 
-/* Checks that MASK [n] is a key mask: 1 keeps a key, 0 masks it, and at least one is kept. */
-enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err);
+/* Checks that MASK [n] is a key mask, of numbers up to MOST: 1 and 2 keep a key, 0 masks it, and at
+ * least one is 1. */
+enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, int32_t most,
+                                     struct attn_error *err);
 
 /* Whether MASK keeps key I. NULL keeps all. */
 static inline bool attn_key_mask_keeps(const int32_t *mask, size_t i)
 {
     return !mask || mask[i] != 0;
+}
+
+/* Whether MASK keeps key I and leaves its row in the vector of a text: 2 keeps a key alone. */
+static inline bool attn_key_mask_pools(const int32_t *mask, size_t i)
+{
+    return !mask || mask[i] == 1;
 }
 
 /* Returns how many of N keys MASK keeps. */

@@ -37,11 +37,10 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
                                  struct attn_file *file, struct attn_error *err)
 {
     size_t size = 0, capacity = expected + 1; /* one byte more, to detect the end */
-    unsigned char *data = attn_alloc_large(capacity, 1, err);
+    unsigned char *data;
     enum attn_status status = ATTN_OK;
 
-    if (!data)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(data, attn_alloc_large(capacity, 1, err)));
     for (;;) {
         ptrdiff_t n;
 
@@ -126,9 +125,7 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
     enum attn_status status;
     int descriptor;
 
-    opened.path = attn_strndup(path, strlen(path), err);
-    if (!opened.path)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(opened.path, attn_strndup(path, strlen(path), err)));
     do
         descriptor = attn_os_open(path, how, 0);
     while (descriptor < 0 && errno == EINTR);
@@ -238,9 +235,7 @@ static enum attn_status find_part(const struct attn_source *source, const char *
     attn_buffer_append_format(&buffer, "%s%s%s", directory,
                               length > 0 && attn_os_is_slash(directory[length - 1]) ? "" : "/",
                               name);
-    path = attn_buffer_take(&buffer, err);
-    if (!path)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(path, attn_buffer_take(&buffer, err)));
     if (blob) {
         *file = (struct attn_file){
             .data = blob->size > 0 ? blob->data : "",

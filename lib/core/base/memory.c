@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Parts of an arena lie in one block, in which AddressSanitizer sees no end of a part. So in that

@@ -20,9 +20,11 @@ enum { ATTN_ALIGNMENT = 64 };
  * bytes. */
 void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 
+/* Sets POINTER to a new BLOCK: ATTN_TRY(ATTN_NEW(copy, attn_strndup(text, size, err))). */
+#define ATTN_NEW(pointer, block) (((pointer) = (block)) ? ATTN_OK : ATTN_NO_MEMORY)
+
 /* Allocates N zeroed elements for POINTER: ATTN_TRY(ATTN_ALLOC(list->items, n, err)). */
-#define ATTN_ALLOC(pointer, n, err)                                                                \
-    (((pointer) = attn_alloc((n), sizeof *(pointer), (err))) ? ATTN_OK : ATTN_NO_MEMORY)
+#define ATTN_ALLOC(pointer, n, err) ATTN_NEW(pointer, attn_alloc((n), sizeof *(pointer), (err)))
 
 /* Like attn_alloc, but not zeroed, for large buffers that are written before they are read. */
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);
@@ -32,14 +34,15 @@ void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err
  * less than those of a quarter as many small pages. */
 void *attn_alloc_large(size_t count, size_t size, struct attn_error *err);
 
-/*
- * Grows the block at BLOCK, which has room for *CAPACITY elements of SIZE bytes, to at least NEED;
+/* Grows the block at BLOCK, which has room for *CAPACITY elements of SIZE bytes, to at least NEED;
  * capacity doubles, so that appending takes amortized constant time. On failure nothing is changed.
- *
- *     ATTN_TRY(attn_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items, err));
  */
 enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t size,
                            struct attn_error *err);
+
+/* The same for a pointer: ATTN_TRY(ATTN_GROW(list->items, list->capacity, list->n + 1, err)). */
+#define ATTN_GROW(pointer, capacity, need, err)                                                    \
+    attn_grow(&(pointer), &(capacity), need, sizeof *(pointer), err)
 
 /* Returns a null-terminated copy of SIZE bytes of TEXT; NULL on failure, with ERR set. */
 char *attn_strndup(const char *text, size_t size, struct attn_error *err);

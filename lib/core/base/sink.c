@@ -18,7 +18,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { BUFFER_SIZE = 64 * 1024, LARGE_WRITE = 1 << 20 };

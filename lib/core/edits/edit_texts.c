@@ -2,9 +2,7 @@
 #include "edits/edit_texts.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/given.h"
-#include "base/text/path.h"
 #include "edits/edits_internal.h"
 
 #include <string.h>

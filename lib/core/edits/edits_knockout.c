@@ -318,11 +318,9 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     const struct attn_dims *dims = knockouts->scope->dims;
     struct attn_location at = {.site = ATTN_SITE_ATTN_SCORES, .layer = ATTN_NO_LAYER};
 
-    knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
-    knockouts->cut = attn_alloc(n_key, 1, err);
-    knockouts->kept = attn_alloc(n_key, sizeof *knockouts->kept, err);
-    if (!knockouts->items || !knockouts->cut || !knockouts->kept)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(knockouts->items, knockouts->n, err));
+    ATTN_TRY(ATTN_NEW(knockouts->cut, attn_alloc(n_key, 1, err)));
+    ATTN_TRY(ATTN_ALLOC(knockouts->kept, n_key, err));
     for (size_t i = 0; i < knockouts->n; i++) {
         knockouts->items[i].given = knockouts->parts[i].given;
         ATTN_TRY(

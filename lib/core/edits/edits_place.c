@@ -47,9 +47,7 @@ static enum attn_status find_tensor(const struct attn_edit_scope *scope,
     attn_edit_tensor_size(own.dims, tensor);
     if (!attn_number_list_is_given(&given->positions))
         return ATTN_OK;
-    tensor->rows = attn_alloc(tensor->n_row, 1, err);
-    if (!tensor->rows)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(tensor->rows, attn_alloc(tensor->n_row, 1, err)));
     return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text,
                                              &given->positions, tensor->rows, err),
                          attn_intervention_field(given), err);

@@ -271,9 +271,8 @@ enum attn_status attn_edit_select_heads(const struct attn_head_list *list,
     for (size_t i = 0; i < list->n; i++)
         has_any |= attn_stacks_go_together(list->items[i].stack, stack);
     if (list->n == 0 && !has_any) {
-        of_stack.text = own = copy_items(list->text, stack, err);
-        if (!own)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(own, copy_items(list->text, stack, err)));
+        of_stack.text = own;
         has_any = *own != '\0' || *list->text == '\0';
     }
     if (has_any)
@@ -321,9 +320,8 @@ bool attn_intervention_is_vector(const struct attn_intervention *steering)
 static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
                                     struct attn_error *err)
 {
-    values->converted = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err);
-    if (!values->converted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(values->converted,
+                      attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err)));
     attn_npy_read_floats(npy, values->converted);
     values->data = values->converted;
     values->rank = attn_npy_rank(npy);
@@ -443,9 +441,7 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' holds NaN or infinity, expected numbers",
                               attn_quote_string(values->name).text);
-    products = attn_alloc_uninitialized(n, sizeof *products, err);
-    if (!products)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(products, attn_alloc_uninitialized(n, sizeof *products, err)));
     for (size_t i = 0; i < n; i++) {
         products[i] = values->data[i] * factor;
         is_finite = is_finite && isfinite(products[i]);

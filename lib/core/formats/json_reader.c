@@ -8,7 +8,6 @@
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name)
@@ -812,7 +811,7 @@ enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct a
         keys->first[reader->depth - 1] = keys->count;
     } else if (token->type == ATTN_JSON_KEY) {
         hash = attn_json_hash(token);
-        ATTN_TRY(attn_grow(&keys->keys, &keys->capacity, keys->count + 1, sizeof *keys->keys, err));
+        ATTN_TRY(ATTN_GROW(keys->keys, keys->capacity, keys->count + 1, err));
         keys->keys[keys->count++] =
             (struct attn_json_place){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
     } else if (token->type == ATTN_JSON_OBJECT_END) {

@@ -44,8 +44,7 @@ static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int
     if (dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F64) {
         attn_error_set(err, ATTN_INVALID, "'%s' holds %s, expected float32, float64 or float16",
                        path.text, attn_npy_dtype_name(npy));
-        attn_error_hint(err, "np.save('FILE.npy', array.astype('float32')) writes floats");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "np.save('FILE.npy', array.astype('float32')) writes floats");
     }
     if (rank < rank_min || rank > rank_max)
         return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, expected %s", path.text,
@@ -67,10 +66,8 @@ static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int
     array->data = attn_npy_floats_in_place(array->file);
     if (array->data)
         return ATTN_OK;
-    array->converted =
-        attn_alloc_uninitialized(attn_npy_n_element(array->file), sizeof(float), err);
-    if (!array->converted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(array->converted, attn_alloc_uninitialized(attn_npy_n_element(array->file),
+                                                                 sizeof(float), err)));
     attn_npy_read_floats(array->file, array->converted);
     array->data = array->converted;
     attn_npy_free(array->file);

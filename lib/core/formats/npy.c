@@ -17,7 +17,6 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
-#include "formats/tensor_files_internal.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -32,9 +32,7 @@ static enum attn_status read_directory(struct attn_npz *npz, const char *path,
 
         if (n >= 4 && memcmp(member->name + n - 4, ".npy", 4) == 0)
             n -= 4;
-        npz->names[i] = attn_strndup(member->name, n, err);
-        if (!npz->names[i])
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(npz->names[i], attn_strndup(member->name, n, err)));
     }
     return ATTN_OK;
 }

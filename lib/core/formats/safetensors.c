@@ -266,9 +266,8 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
     struct attn_tensor_files *st;
 
     ATTN_TRY(read_index(source, index, err));
-    *planned = st = plan_shards(index, err);
-    if (!st)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(st, plan_shards(index, err)));
+    *planned = st;
     st->format = index->form->format;
     for (size_t i = 0; i < index->count; i++)
         if (i == 0 || compare_files(&index->mappings[i - 1], &index->mappings[i]) != 0)

@@ -101,9 +101,7 @@ static enum attn_status copy_text(struct header *header)
 {
     const struct attn_file *file = header->file;
 
-    header->text = attn_alloc_uninitialized(header->data_start, 1, header->err);
-    if (!header->text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(header->text, attn_alloc_uninitialized(header->data_start, 1, header->err)));
     for (size_t at = 0, n; at < header->data_start; at += n) {
         n = header->data_start - at < COPY_STEP ? header->data_start - at : COPY_STEP;
         memcpy(header->text + at, file->data + at, n);
@@ -376,9 +374,8 @@ static enum attn_status read_all(struct header *header)
     ATTN_TRY(copy_text(header));
     ATTN_TRY(attn_json_check_keys(header->reader, &n_key, header->err));
     /* uninitialized, because read_tensors sets all fields */
-    header->records = attn_alloc_uninitialized(n_key, sizeof *header->records, header->err);
-    if (!header->records)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(header->records,
+                      attn_alloc_uninitialized(n_key, sizeof *header->records, header->err)));
     ATTN_TRY(read_tensors(header));
     return check_tiling(header, header->records, header->n);
 }

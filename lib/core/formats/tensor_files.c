@@ -2,7 +2,6 @@
 #include "formats/tensor_files_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 #include <stdint.h>

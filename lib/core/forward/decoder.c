@@ -19,7 +19,6 @@
 #include "forward/step_internal.h"
 
 #include "attention/keys.h"
-#include "base/elementary.h"
 #include "base/pool_internal.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"
@@ -228,7 +227,7 @@ static void find_sum(const struct pooled_rows *rows, enum attn_pooled pool, floa
         double sum = 0;
 
         for (size_t row = 0; row < rows->n; row++)
-            if (attn_key_mask_keeps(rows->mask, row))
+            if (attn_key_mask_pools(rows->mask, row))
                 sum += attn_pooled_weight(pool, row) * (double)rows->x[row * rows->d + k];
         y[k] = (float)(sum / total);
     }
@@ -243,9 +242,9 @@ static void pool_rows(const struct pooled_rows *rows, unsigned pools, float *y)
     for (; pools > 0; pools >>= 4) {
         const enum attn_pooled pool = pools & 15;
 
-        memcpy(y, pool == ATTN_POOLED_FIRST ? x : x + last * d, d * sizeof *y);
+        memcpy(y, x + attn_pooled_row(pool, rows->mask, rows->n) * d, d * sizeof *y);
         for (size_t i = 0; i < last * d && pool == ATTN_POOLED_MAX; i++)
-            if (attn_key_mask_keeps(rows->mask, i / d) && x[i] > y[i % d])
+            if (attn_key_mask_pools(rows->mask, i / d) && x[i] > y[i % d])
                 y[i % d] = x[i];
         if (attn_pooled_is_sum(pool))
             find_sum(rows, pool, y);

@@ -72,7 +72,8 @@ static float yarn_ramp(const struct attn_rope *rope, size_t i)
     return fminf(fmaxf(ramp, 0), 1);
 }
 
-bool attn_rope_is_long(const struct attn_rope *rope, size_t n)
+/* Whether a text of N positions is so long that ROPE has other factors for it. */
+static bool is_long(const struct attn_rope *rope, size_t n)
 {
     return rope->long_divisors && (double)n > rope->n_original;
 }
@@ -81,7 +82,7 @@ size_t attn_rope_reach(const struct attn_rope *rope, size_t n)
 {
     if (rope->type == ATTN_ROPE_DYNAMIC && rope->d_rotary > 2)
         return (double)n > rope->n_original ? n : 0;
-    return attn_rope_is_long(rope, n);
+    return is_long(rope, n);
 }
 
 /* Returns theta for a text of N positions: dynamic NTK stretches that of a longer one. */
@@ -99,14 +100,13 @@ float attn_rope_factor(const struct attn_rope *rope, size_t n)
 {
     if (rope->type != ATTN_ROPE_YARN && rope->type != ATTN_ROPE_LONGROPE)
         return 1;
-    return (float)(rope->long_attention_factor > 0 && attn_rope_is_long(rope, n)
-                       ? rope->long_attention_factor
-                       : rope->attention_factor);
+    return (float)(rope->long_attention_factor > 0 && is_long(rope, n) ? rope->long_attention_factor
+                                                                       : rope->attention_factor);
 }
 
 void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *frequencies)
 {
-    const float *divisors = attn_rope_is_long(rope, n) ? rope->long_divisors : rope->divisors;
+    const float *divisors = is_long(rope, n) ? rope->long_divisors : rope->divisors;
     const double theta = (double)find_theta(rope, n);
 
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
@@ -232,7 +232,7 @@ static void fill_rows(void *context, size_t task, int worker)
     const struct attn_rope *rope = rotary->rope;
     const size_t n = rope->d_rotary / 2, first = task * ROWS_PER_TASK;
     const float factor = attn_rope_factor(rope, filling->n);
-    const float *frequencies = rotary->frequencies + (attn_rope_is_long(rope, filling->n) ? n : 0);
+    const float *frequencies = rotary->frequencies + (is_long(rope, filling->n) ? n : 0);
 
     (void)worker;
     for (size_t row = first; row < first + ROWS_PER_TASK && row < filling->n_row; row++) {

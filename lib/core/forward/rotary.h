@@ -29,9 +29,6 @@ struct attn_rotary {
  * float32. */
 void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *frequencies);
 
-/* Whether a text of N positions is so long that ROPE has other factors for it. */
-bool attn_rope_is_long(const struct attn_rope *rope, size_t n);
-
 /* Returns a number for a text of N positions. Texts of one number turn a position alike. */
 size_t attn_rope_reach(const struct attn_rope *rope, size_t n);
 

@@ -137,9 +137,9 @@ static enum attn_status check_masks(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
                               attn_quote_string(model->name).text);
     if (options->key_mask)
-        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, err));
+        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, 2, err));
     if (options->source_mask)
-        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, err));
+        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, 1, err));
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
         const bool is_cross = model->config.is_cross[layer];
@@ -288,18 +288,14 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     const size_t n_layer = model->config.n_layer;
 
     ATTN_TRY(check_options(model, options, err));
-    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    ATTN_TRY(ATTN_ALLOC(session->edits, options->n_edit, err));
     session->n_edit = options->n_edit;
-    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (!session->edits || !session->attention || !session->has_own_stride)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(session->attention, n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(session->has_own_stride, n_layer, err));
     if (options->n_edit > 0) {
         session->effect_capacity = options->n_edit;
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-        session->has_effect = attn_alloc(options->n_edit, sizeof *session->has_effect, err);
-        if (!session->has_effect)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(session->has_effect, options->n_edit, err));
     }
     for (size_t layer = 0; layer < n_layer; layer++) {
         session->attention[layer] = find_attention(model, options, layer);
@@ -805,14 +801,10 @@ enum attn_status attn_session_replace_edits(struct attn_session *session,
                                             const struct attn_edit *edits, size_t n_edit,
                                             struct attn_error *err)
 {
-    void *block = session->edits, *flags = session->has_effect;
     size_t capacity = session->n_edit;
 
-    ATTN_TRY(attn_grow(&block, &capacity, n_edit, sizeof *session->edits, err));
-    session->edits = block;
-    ATTN_TRY(
-        attn_grow(&flags, &session->effect_capacity, n_edit, sizeof *session->has_effect, err));
-    session->has_effect = flags;
+    ATTN_TRY(ATTN_GROW(session->edits, capacity, n_edit, err));
+    ATTN_TRY(ATTN_GROW(session->has_effect, session->effect_capacity, n_edit, err));
     session->n_edit = n_edit;
     for (size_t i = 0; i < n_edit; i++) {
         session->edits[i] = edits[i];

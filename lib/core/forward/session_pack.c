@@ -55,7 +55,7 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
             return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
                                   attn_quote_string(f->model->name).text);
         if (sequence->key_mask)
-            ATTN_TRY(attn_key_mask_check(sequence->key_mask, sequence->n, err));
+            ATTN_TRY(attn_key_mask_check(sequence->key_mask, sequence->n, 2, err));
         if (sequence->edits)
             ATTN_TRY(attn_session_check_edits(f->attention, &dims, sequence->edits,
                                               sequence->n_edit, err));
@@ -83,14 +83,11 @@ static enum attn_status clear_effects(struct attn_session *session,
                                       const struct attn_session_sequence *sequences, size_t n,
                                       struct attn_error *err)
 {
-    void *flags = session->has_effect;
     size_t n_edit = 0;
 
     for (size_t i = 0; i < n; i++)
         n_edit += sequences[i].edits ? sequences[i].n_edit : session->n_edit;
-    ATTN_TRY(
-        attn_grow(&flags, &session->effect_capacity, n_edit, sizeof *session->has_effect, err));
-    session->has_effect = flags;
+    ATTN_TRY(ATTN_GROW(session->has_effect, session->effect_capacity, n_edit, err));
     for (size_t i = 0; i < n_edit; i++)
         atomic_store_explicit(&session->has_effect[i], false, memory_order_relaxed);
     return ATTN_OK;

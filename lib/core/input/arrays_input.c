@@ -1,7 +1,6 @@
 /* arrays_input.c - see arrays_input.h. */
 #include "input/arrays_input.h"
 
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 

@@ -5,8 +5,6 @@
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
-
 enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err)
 {

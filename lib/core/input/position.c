@@ -333,8 +333,8 @@ static enum attn_status read_nth(const char *at, const char *end, struct positio
                        "'%s' does not name a position, expected a word or a word and #N, its Nth "
                        "place",
                        attn_quote(item->word, (size_t)(end - item->word)).text);
-        attn_error_hint(err, "a word that holds a comma, a dash or # is written in double quotes");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "a word that holds a comma, a dash or # is written in double quotes");
     }
     item->nth = (size_t)nth;
     return ATTN_OK;
@@ -633,8 +633,7 @@ static enum attn_status append_chars(const struct text_words *words,
         !is_index(colon + 1, (size_t)(end - colon - 1))) {
         attn_error_set(err, ATTN_INVALID, "'%s' is no range of characters, expected chars:A:B",
                        quote.text);
-        attn_error_hint(err, "a word that begins with chars: is written in double quotes");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "a word that begins with chars: is written in double quotes");
     }
     for (size_t at = words->from; at < words->n_text; at++)
         n += !is_continued(words->text[at]);
@@ -696,8 +695,7 @@ static enum attn_status append_key(const struct attn_sequence *sequence,
     if (!key || !key->spec.text) {
         attn_error_set(err, ATTN_INVALID, "there is no key '%s' with a text",
                        attn_quote(name, n_name).text);
-        attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
     }
     text.word = key->spec.text;
     text.size = strlen(key->spec.text);
@@ -793,10 +791,8 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
         status = append_items(spec, sequence->places, sequence, &words, &out, err);
     if (status == ATTN_OK)
         status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK) {
-        *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
-        status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_NEW(*numbers, attn_strndup(out.size > 0 ? out.data : "", out.size, err));
     attn_buffer_release(&out);
     attn_buffer_release(&words.made);
     attn_free(words.offsets);
@@ -859,12 +855,11 @@ enum attn_status attn_position_range(const struct attn_sequence *sequence, const
                                      const struct attn_number_list *list, size_t range[2],
                                      struct attn_error *err)
 {
-    unsigned char *flags = attn_alloc(sequence->n, 1, err);
+    unsigned char *flags;
     size_t n_run = 0;
     enum attn_status status;
 
-    if (!flags)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(flags, attn_alloc(sequence->n, 1, err)));
     status = attn_error_in(attn_positions_find(sequence, list, flags, err), field, err);
     for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);

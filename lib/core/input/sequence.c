@@ -4,8 +4,6 @@
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "base/text/utf8.h"
 #include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -95,9 +93,8 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`with_prompt` is put in front of a text, and none is given");
     sequence->n_prompt = strlen(prompt);
-    sequence->prompted = attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err);
-    if (!sequence->prompted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(sequence->prompted,
+                      attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err)));
     memcpy(sequence->prompted, prompt, sequence->n_prompt);
     memcpy(sequence->prompted + sequence->n_prompt, input->text, input->n_text);
     input->text = sequence->prompted;
@@ -252,7 +249,7 @@ static enum attn_status set_key_mask(const struct attn_input *input, struct attn
                            "`key_mask` has %zu item%s, expected one for each of %zu %s",
                            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
     sequence->key_mask = input->key_mask;
-    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, err),
+    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, 1, err),
                          ATTN_STAGE_OPTIONS, err);
 }
 
@@ -269,9 +266,8 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "`key_mask` is for encoders and sources, and '%s' is no encoder",
                     attn_quote_string(attn_model_name(model)).text);
-        attn_error_hint(err,
-                        "`knockout \"-1>0\"` keeps the last query from looking at the first key");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "`knockout \"-1>0\"` keeps the last query from looking at the first key");
     }
     return set_key_mask(input, sequence, "tokens", err);
 }
@@ -350,6 +346,8 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 {
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    if (model->sentence.omits_prompt && sequence->n_prompt > 0)
+        ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
@@ -420,8 +418,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
     if (is_needed && !is_given && hears) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads sound, and none was given",
                     attn_quote_string(name).text);
-        attn_error_hint(err, "`source_file speech.wav` gives a sound of 16 kHz");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`source_file speech.wav` gives a sound of 16 kHz");
     }
     if (is_needed && !is_given) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -451,8 +448,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
                     "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                     "a text will not do",
                     attn_quote_string(name).text, config->d_source, config->d_model);
-        attn_error_hint(err, "`source_file FILE.npy` gives such vectors");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`source_file FILE.npy` gives such vectors");
     }
     return ATTN_OK;
 }
@@ -534,6 +530,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->embedded);
     attn_free(sequence->heard);
     attn_free(sequence->made_types);
+    attn_free(sequence->made_mask);
     attn_free(sequence->prompted);
     if (sequence->reader && sequence->reader->release)
         sequence->reader->release(sequence);

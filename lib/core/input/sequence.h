@@ -31,7 +31,8 @@ struct attn_sequence {
     const int32_t *ids;      /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;    /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
     int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
-    const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
+    const int32_t *key_mask; /* [n] of the input, or `made_mask`; 0 masks a key; NULL: all are 1 */
+    int32_t *made_mask;      /* owns; 2 for the tokens of a prompt that is not pooled, or NULL */
     const float *rows;       /* [n, d] rows of the input, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */

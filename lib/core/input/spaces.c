@@ -2,7 +2,6 @@
 #include "input/spaces.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "input/sequence.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -18,7 +18,6 @@
 #include "model/tower_reader.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
@@ -26,8 +25,17 @@ double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n)
     double total = 0;
 
     for (size_t i = 0; i < n; i++)
-        total += attn_key_mask_keeps(mask, i) ? attn_pooled_weight(pool, i) : 0;
+        total += attn_key_mask_pools(mask, i) ? attn_pooled_weight(pool, i) : 0;
     return pool == ATTN_POOLED_SQRT ? sqrt(total) : total;
+}
+
+size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n)
+{
+    size_t row = pool == ATTN_POOLED_FIRST ? 0 : attn_key_mask_last(mask, n);
+
+    while (mask && row + 1 < n && mask[row] == 2)
+        row++;
+    return row;
 }
 
 ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)
@@ -90,11 +98,10 @@ static enum attn_status read_files(const struct attn_source *source,
     ATTN_TRY(attn_family_read_config(json[0], model->naming, options->tower, &model->config,
                                      &model->layers, err));
     if (model->config.stack.has_encoder) {
-        struct attn_model *encoder = attn_alloc(1, sizeof *encoder, err);
+        struct attn_model *encoder;
 
+        ATTN_TRY(ATTN_ALLOC(encoder, 1, err));
         model->encoder = encoder;
-        if (!encoder)
-            return ATTN_NO_MEMORY;
         encoder->naming = attn_family_find(model->config.model_type)->encoder;
         ATTN_TRY(attn_family_read_encoder(json[0], attn_family_find(model->config.model_type),
                                           &encoder->config, &encoder->layers, err));
@@ -134,9 +141,7 @@ static enum attn_status read_code(struct attn_model *model, const struct attn_js
         if (!code || strncmp(attn_node_key(node), "AutoModel", strlen("AutoModel")) != 0)
             continue;
         file = file ? file + 1 : code; /* the name of a module has no hyphen */
-        model->code = attn_strndup(file, strcspn(file, "."), err);
-        if (!model->code)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(model->code, attn_strndup(file, strcspn(file, "."), err)));
     }
     return ATTN_OK;
 }
@@ -260,9 +265,7 @@ static enum attn_status read_table(struct attn_model *m, const struct attn_tenso
 
     if (!table->data)
         return ATTN_OK;
-    of_buckets = attn_alloc_uninitialized(n, sizeof *of_buckets, err);
-    if (!of_buckets)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(of_buckets, attn_alloc_uninitialized(n, sizeof *of_buckets, err)));
     kernels->convert(table->data, table->dtype, n, of_buckets);
     is_finite = kernels->is_finite(of_buckets, n);
     for (size_t i = 0; i < n_head * n_distance; i++)
@@ -324,10 +327,8 @@ static enum attn_status open_stack(const struct attn_model *m, struct attn_model
 {
     model->compute = m->compute;
     model->st = model->st ? model->st : m->st;
-    model->name = attn_strndup(m->name, strlen(m->name), err);
-    model->work = attn_alloc(1, sizeof *model->work, err);
-    if (!model->name || !model->work)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(model->name, attn_strndup(m->name, strlen(m->name), err)));
+    ATTN_TRY(ATTN_ALLOC(model->work, 1, err));
     return bind(model, adapter, options, err);
 }
 
@@ -479,9 +480,7 @@ static enum attn_status open_files(const struct attn_source *source,
         name = "built-in";
     m->compute = options->compute;
     ATTN_TRY(open_adapter(source, options->load, m, &path, err));
-    m->name = make_name(name, path, err);
-    if (!m->name)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(m->name, make_name(name, path, err)));
     ATTN_TRY(check_parts(source, opener, err));
     if (opener) {
         ATTN_TRY(opener->read(source, options->load, &m->opened, err));

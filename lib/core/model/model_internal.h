@@ -54,6 +54,7 @@ struct attn_sentence {
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
     struct attn_sentence_prompt *prompts; /* owns; [n_prompt] */
     size_t n_prompt;
+    bool omits_prompt;                        /* pools without the tokens of the prompt */
     const struct attn_sentence_prompt *usual; /* the default prompt; NULL: no default */
 };
 
@@ -74,6 +75,13 @@ static inline double attn_pooled_weight(enum attn_pooled pool, size_t i)
 }
 double attn_pooled_total(enum attn_pooled pool, const int32_t *mask, size_t n);
 
+/* Returns the row that POOL, the first or the last one, takes of N. */
+size_t attn_pooled_row(enum attn_pooled pool, const int32_t *mask, size_t n);
+
+struct attn_request_reading;
+struct attn_sequence;
+struct attn_tokenizer;
+
 /* What reads how a model computes the vector of a text. */
 struct attn_sentence_reader {
     /* Reads the modules of SOURCE, if the text model has some, into MODEL, whose weights are bound.
@@ -86,6 +94,10 @@ struct attn_sentence_reader {
      * lists the model's prompts, if there is no such prompt. */
     enum attn_status (*find_prompt)(const struct attn_model *model, const char *name,
                                     const char **text, struct attn_error *err);
+    /* Leaves the tokens of the prompt of SEQUENCE, which was encoded, out of its vector. */
+    enum attn_status (*omit_prompt)(const struct attn_request_reading *reading,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err);
 };
 
 /* NULL: modules are not read, and there are no prompts. In lib/parts.c. */

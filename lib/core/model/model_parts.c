@@ -24,7 +24,7 @@ static enum attn_status add(struct attn_model_parts *parts, const char *name, co
 
     if (!is_there && may_be_absent)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + 1, sizeof *parts->items, err));
+    ATTN_TRY(ATTN_GROW(parts->items, parts->capacity, parts->n + 1, err));
     part = &parts->items[parts->n++];
     *part = (struct attn_model_part){.name = attn_strndup(name, strlen(name), err),
                                      .blob = blob,

@@ -208,16 +208,6 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     return needs[rows[part].kind][rows[part].is_so];
 }
 
-static void write_shape(char *text, size_t size, const size_t *shape, size_t rank)
-{
-    size_t used = 0;
-
-    attn_fixed_text_append(text, size, &used, "[");
-    for (size_t i = 0; i < rank; i++)
-        attn_fixed_text_append(text, size, &used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
-    attn_fixed_text_append(text, size, &used, "]");
-}
-
 /* Whether the kernels can convert DTYPE. F64 is accepted in GGUF files only. */
 static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
@@ -247,8 +237,7 @@ static enum attn_status check_tensor(const struct binder *binder,
     const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* for GGUF */
     const size_t rank = strlen(shape);
     size_t expected[ATTN_WEIGHT_MAX_RANK];
-    /* A size has at most 20 digits, plus ", "; the text also has brackets. */
-    char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[ATTN_WEIGHT_MAX_RANK * 22 + 3];
+    char found[ATTN_SHAPE_TEXT_SIZE], wanted[ATTN_SHAPE_TEXT_SIZE];
     /* A vector may have further dimensions in GGUF files. */
     const bool is_flat = binder->family->dialect && rank == 1 && rule->kind == ATTN_WEIGHT_VECTOR &&
                          tensor->rank > 1;
@@ -266,11 +255,11 @@ static enum attn_status check_tensor(const struct binder *binder,
     }
     if (is_same)
         return ATTN_OK;
-    write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
-    write_shape(expected_text, sizeof expected_text, expected, rank);
     return attn_error_set(binder->err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
                           attn_quote_string(entry->name).text,
-                          path_of(binder->st, entry->shard).text, found_text, expected_text);
+                          path_of(binder->st, entry->shard).text,
+                          attn_shape_text(tensor->rank, tensor->shape, found),
+                          attn_shape_text((int)rank, expected, wanted));
 }
 
 /* Returns elements first to first+n-1 of a tensor, in file order, as a vector. */
@@ -491,13 +480,12 @@ static enum attn_status allocate_made(struct attn_weights *weights,
         config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
     const size_t n_two = config->pooling == ATTN_POOLING_FIRST_TWO ? config->n_vocab : 0;
 
-    weights->made = attn_alloc((config->qk_scale > 0 ? config->d_head : 0) + d +
-                                   attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
-                                   n_identity + attn_size_mul(n_mixer, d_mixer) +
-                                   attn_size_mul(n_two, 2 * config->d_model + 1),
-                               sizeof(float), err);
-    if (!weights->made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(weights->made,
+                      attn_alloc((config->qk_scale > 0 ? config->d_head : 0) + d +
+                                     attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
+                                     n_identity + attn_size_mul(n_mixer, d_mixer) +
+                                     attn_size_mul(n_two, 2 * config->d_model + 1),
+                                 sizeof(float), err)));
     for (; weights->n_made < d; weights->n_made++)
         weights->made[weights->n_made] = 1;
     return ATTN_OK;
@@ -634,12 +622,12 @@ static enum attn_status make_frames(const struct binder *binder,
             return refuse_missing(binder, name);
         ATTN_TRY(check_tensor(binder, rule, &entry));
         if (!values) {
-            ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity,
-                               weights->n_changed + 1, sizeof *weights->changed, binder->err));
-            values = attn_alloc_uninitialized(
-                n_row, attn_size_mul(n, attn_size_mul(n_frame, sizeof *values)), binder->err);
-            if (!values)
-                return ATTN_NO_MEMORY;
+            ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1,
+                               binder->err));
+            ATTN_TRY(ATTN_NEW(
+                values,
+                attn_alloc_uninitialized(
+                    n_row, attn_size_mul(n, attn_size_mul(n_frame, sizeof *values)), binder->err)));
             weights->changed[weights->n_changed++] = values;
         }
         for (size_t row = 0; row < n_row; row++) {
@@ -667,11 +655,10 @@ static enum attn_status make_groups(const struct binder *binder, const struct at
     struct attn_tensor whole = *tensor;
     float *values;
 
-    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
-                       sizeof *weights->changed, binder->err));
-    values = attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err);
-    if (!values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1,
+                       binder->err));
+    ATTN_TRY(ATTN_NEW(values,
+                      attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err)));
     weights->changed[weights->n_changed++] = values;
     for (size_t row = 0; row < n_row; row++) {
         const struct attn_vector from = vector_of(tensor, row * n, n);
@@ -733,9 +720,9 @@ static void store_experts(const struct binder *binder, const struct attn_weight_
 static enum attn_status create_lazy(struct attn_block_weights *block, size_t n_expert,
                                     struct attn_error *err)
 {
-    block->lazy = attn_alloc(1, sizeof *block->lazy + n_expert * sizeof *block->lazy->is_made, err);
-    if (!block->lazy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(
+        block->lazy,
+        attn_alloc(1, sizeof *block->lazy + n_expert * sizeof *block->lazy->is_made, err)));
     block->lazy->n_expert = n_expert;
     return attn_monitor_create(1, &block->lazy->monitor, err);
 }
@@ -773,10 +760,8 @@ static enum attn_status bind_mxfp4(const struct binder *binder, const struct att
     block->lazy->mxfp4[m].blocks = blocks->tensor.data;
     block->lazy->mxfp4[m].scales = scales->tensor.data;
     block->lazy->mxfp4[m].n = n_block;
-    block->lazy->mxfp4[m].made =
-        attn_alloc_uninitialized(n, attn_size_mul(n_block, 17), binder->err);
-    if (!block->lazy->mxfp4[m].made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(block->lazy->mxfp4[m].made,
+                      attn_alloc_uninitialized(n, attn_size_mul(n_block, 17), binder->err)));
     made.data = block->lazy->mxfp4[m].made;
     own.kind = rule->offset == 0 ? ATTN_WEIGHT_ALTERNATE_ROWS : ATTN_WEIGHT_OUT_IN;
     store_experts(binder, &own, &made);
@@ -945,11 +930,9 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
         first++;
     for (last = first; is_in_layer(last);)
         last++;
-    list = attn_alloc(family->n_rule * (config->n_layer + 1), sizeof *list, err);
-    *specs = list;
     *n = 0;
-    if (!list)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*specs, family->n_rule * (config->n_layer + 1), err));
+    list = *specs;
     for (const struct attn_weight_rule *rule = rules; rule < first; rule++)
         *n += describe(config, with_biases, rule, 0, &list[*n]);
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -1754,11 +1737,9 @@ static enum attn_status change_map(struct attn_weights *weights, const char *nam
                               "expected F32, F16 or BF16: a block has no room for a change of "
                               "single weights",
                               attn_quote_string(name).text, attn_dtype_name(w->dtype));
-    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
-                       sizeof *weights->changed, err));
-    made = attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_GROW(weights->changed, weights->changed_capacity, weights->n_changed + 1, err));
+    ATTN_TRY(ATTN_NEW(
+        made, attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err)));
     weights->changed[weights->n_changed++] = made;
     add_change(w, change, made, sums);
     *w = (struct attn_matrix){.data = made,

@@ -284,9 +284,8 @@ refused:
                     attn_quote_string(text).text, expected);
     else
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is not %s", attn_quote(at, size).text, expected);
-    attn_error_hint(err, param->most == 1 ? "`key_mask 1,1,0` masks the third of three keys"
-                                          : "ids are numbers separated by commas or spaces");
-    return ATTN_INVALID;
+    return attn_error_hint(err, param->most == 1 ? "`key_mask 1,1,0` masks the third of three keys"
+                                                 : "ids are numbers separated by commas or spaces");
 }
 
 /* Appends ITEM [n_item], padded with zeros to SIZE bytes, to the array of PARAM. */
@@ -296,9 +295,7 @@ static enum attn_status append(const struct attn_param *param, char *home, const
     char **items = (char **)(void *)(home + param->offset), *grown;
     size_t *n = (size_t *)(void *)(home + param->second);
 
-    grown = attn_alloc(*n + 1, size, err);
-    if (!grown)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(grown, attn_alloc(*n + 1, size, err)));
     if (*n > 0)
         memcpy(grown, *items, *n * size);
     memcpy(grown + *n * size, item, n_item);

@@ -524,7 +524,6 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
     const bool is_sentence = config->is_sentence && is_pooled;
     const unsigned pools = answer->of.model->sentence.pools;
     const size_t first = is_mean ? 0 : text->grid.n_front;
-    const size_t last = attn_key_mask_last(text->key_mask, text->n);
     const double n_seen = (double)attn_key_mask_count(text->key_mask, text->n);
 
     memset(weights, 0, text->n * sizeof *weights);
@@ -545,10 +544,10 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
         const bool is_one = pool == ATTN_POOLED_FIRST || pool == ATTN_POOLED_LAST;
 
         for (size_t i = 0; i < text->n; i++) {
-            const bool is_seen = attn_key_mask_keeps(text->key_mask, i);
+            const bool is_seen = attn_key_mask_pools(text->key_mask, i);
             const double share = is_seen ? attn_pooled_weight(mean, i) / total : 0;
 
-            weights[i] += (!is_one ? share : i == (pool == ATTN_POOLED_FIRST ? 0 : last)) /
+            weights[i] += (!is_one ? share : i == attn_pooled_row(pool, text->key_mask, text->n)) /
                           (double)attn_sentence_n_pool(&answer->of.model->sentence);
         }
     }

@@ -213,7 +213,7 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
     ATTN_TRY(check_cells(table, cells, n_cell, err));
     n_text = table->texts.size, n_list = table->lists.size;
     at = table->n_row * table->n_column;
-    ATTN_TRY(attn_grow(&table->cells, &table->capacity, at + n_cell, sizeof *table->cells, err));
+    ATTN_TRY(ATTN_GROW(table->cells, table->capacity, at + n_cell, err));
     for (size_t i = 0; i < n_cell; i++)
         store(table, &cells[i], &table->cells[at + i]);
     if (table->texts.has_failed || table->lists.has_failed) {
@@ -228,8 +228,7 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
 
 enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err)
 {
-    return attn_grow(&table->cells, &table->capacity, attn_size_mul(n_row, table->n_column),
-                     sizeof *table->cells, err);
+    return ATTN_GROW(table->cells, table->capacity, attn_size_mul(n_row, table->n_column), err);
 }
 
 void attn_table_reset(struct attn_table *table)

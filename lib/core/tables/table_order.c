@@ -145,10 +145,9 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
         return ATTN_OK;
     ordering->column = find_key(ordering, sort);
     if (ordering->column == SIZE_MAX && colon) {
-        char *name = attn_strndup(sort, (size_t)(colon - sort), err);
+        char *name;
 
-        if (!name)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(name, attn_strndup(sort, (size_t)(colon - sort), err)));
         ordering->column = find_key(ordering, name);
         attn_free(name);
         ordering->sign = strcmp(colon, ":up") == 0 ? 1 : strcmp(colon, ":down") == 0 ? -1 : 0;

@@ -70,9 +70,7 @@ static enum attn_status add_bytes(struct attn_arrays *arrays, const char *name,
     struct attn_array array = {.dtype = "|u1", .rank = 1, .shape = {n}};
 
     snprintf(array.name, sizeof array.name, "%s", name);
-    array.data = attn_alloc(n, 1, err);
-    if (!array.data)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(array.data, attn_alloc(n, 1, err)));
     memcpy(array.data, values, n);
     return add(arrays, array, 1, err);
 }
@@ -109,9 +107,7 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
 
         width = n > width ? n : width;
     }
-    array.data = attn_alloc(texts->n, width * sizeof(uint32_t), err);
-    if (!array.data)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(array.data, attn_alloc(texts->n, width * sizeof(uint32_t), err)));
     for (size_t p = 0; p < texts->n; p++) {
         const char *text = attn_token_text(texts, p, &size);
 
@@ -175,9 +171,7 @@ static enum attn_status add_layer_heads(struct attn_arrays *arrays,
     snprintf(strstr(name, "attn.hook_pattern"), sizeof "heads", "heads");
     if (writer->labels.axes)
         snprintf(name, sizeof name, "heads");
-    heads = add_integers(arrays, name, n, err);
-    if (!heads)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(heads, add_integers(arrays, name, n, err)));
     for (at.head = 0; at.head < n_numbered; at.head++)
         if (attn_selection_has_head(selection, &at))
             *heads++ = at.head;
@@ -345,9 +339,7 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
     if (!attn_selection_is_all_queries(labels->selection,
                                        ATTN_STACK_ONLY)) { /* the queries of the rows of arrays */
-        integers = add_integers(arrays, "queries", writer->n_query, err);
-        if (!integers)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(integers, add_integers(arrays, "queries", writer->n_query, err)));
         for (size_t i = 0; i < writer->n_query; i++)
             integers[i] = (int64_t)writer->queries[i];
     }
@@ -473,9 +465,8 @@ static enum attn_status stream(struct attn_array_writer *writer, struct attn_arr
     if (arrays->n_stage < n_at_once * width) {
         attn_free(arrays->stage);
         arrays->n_stage = 0;
-        arrays->stage = attn_alloc_uninitialized(n_at_once * width, sizeof(float), err);
-        if (!arrays->stage)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(arrays->stage,
+                          attn_alloc_uninitialized(n_at_once * width, sizeof(float), err)));
         arrays->n_stage = n_at_once * width;
     }
     for (size_t row = 0; row < event->n_row; row += n) {

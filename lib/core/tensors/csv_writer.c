@@ -115,7 +115,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     const bool is_matrix = attn_site_has_keys(event->at.site);
     struct attn_sink *sink = w->base.sink;
 
-    ATTN_TRY(attn_grow(&w->files, &w->capacity, w->n_file + 1, sizeof *w->files, err));
+    ATTN_TRY(ATTN_GROW(w->files, w->capacity, w->n_file + 1, err));
     if (!sink)
         ATTN_TRY(attn_writer_create_file(&w->base, &event->at, event->sequence, &sink, err));
     *file = &w->files[w->n_file++];

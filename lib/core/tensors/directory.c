@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
-#include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -77,8 +76,7 @@ static struct attn_manifest_run *append_run(struct manifest *manifest, const cha
 {
     struct attn_manifest_run *run;
 
-    if (attn_grow(&manifest->runs, &manifest->capacity, manifest->n + 1, sizeof *manifest->runs,
-                  err) != ATTN_OK ||
+    if (ATTN_GROW(manifest->runs, manifest->capacity, manifest->n + 1, err) != ATTN_OK ||
         ATTN_ALLOC(run, 1, err) != ATTN_OK)
         return NULL;
     run->format = attn_strndup(format, strlen(format), err);
@@ -149,9 +147,7 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
     files = attn_node_find(node, "files");
     if (!format || !attn_node_string(format) || !files || !attn_node_is_array(files))
         return refuse(json, "has a run without format or files", err);
-    run = append_run(manifest, attn_node_string(format), err);
-    if (!run)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(run, append_run(manifest, attn_node_string(format), err)));
     ATTN_TRY(read_facts(run, json, node, err));
     for (const struct attn_node *file = attn_node_first(files); file; file = attn_node_next(file)) {
         const char *name = attn_node_string(file);

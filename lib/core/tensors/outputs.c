@@ -10,11 +10,9 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/path.h"
-#include "tables/table_writer_internal.h"
 #include "tensors/format_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct open_output {

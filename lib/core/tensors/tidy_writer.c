@@ -14,7 +14,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
 
@@ -51,9 +50,7 @@ static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_tok
 {
     if (texts->n == 0)
         return ATTN_OK;
-    *pieces = attn_alloc(texts->n, sizeof **pieces, err);
-    if (!*pieces)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*pieces, texts->n, err));
     for (size_t i = 0; i < texts->n; i++) {
         size_t begin = w->texts.size, size;
         const char *text = attn_token_text(texts, i, &size);
@@ -82,8 +79,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
         attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
         attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
-        attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
-        return ATTN_INVALID;
+        return attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
     }
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     ATTN_TRY(ATTN_ALLOC(w->keys, n, err));

@@ -1,7 +1,6 @@
 /* view.c - see view.h. Each event becomes sparse rows: the remaining cells, with their keys. */
 #include "tensors/view.h"
 
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "tensors/token_text.h"
@@ -324,9 +323,9 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
 
     if (!attn_checked_mul(n_row, n_key, &n))
         return attn_error_no_memory(err);
-    ATTN_TRY(attn_grow(&view->values, &view->cell_capacity, n, sizeof *view->values, err));
-    ATTN_TRY(attn_grow(&view->keys, &view->key_capacity, n, sizeof *view->keys, err));
-    return attn_grow(&view->n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
+    ATTN_TRY(ATTN_GROW(view->values, view->cell_capacity, n, err));
+    ATTN_TRY(ATTN_GROW(view->keys, view->key_capacity, n, err));
+    return ATTN_GROW(view->n_kept, view->row_capacity, n_row, err);
 }
 
 /* Leaves hidden keys out of a row of AT with N cells at VALUES and KEYS, and divides it by its sum.

@@ -314,11 +314,10 @@ static void set_lanes(struct attn_event_queue *queue)
 /* Creates the queue of WRITER, which is released with the writer. */
 static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
 {
-    struct attn_event_queue *q = attn_alloc(1, sizeof *q, err);
+    struct attn_event_queue *q;
 
+    ATTN_TRY(ATTN_ALLOC(q, 1, err));
     writer->queue = q;
-    if (!q)
-        return ATTN_NO_MEMORY;
     q->writer = writer;
     ATTN_TRY(ATTN_ALLOC(q->lanes_of_slot, attn_writer_n_slot(writer), err));
     set_lanes(q);
@@ -341,9 +340,7 @@ static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_ev
     size = sizeof *waiting + event->n_row * sizeof *waiting->counts + n * sizeof *values;
     if (event->keys)
         size += n * sizeof *keys;
-    waiting = attn_alloc_uninitialized(size, 1, err);
-    if (!waiting)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(waiting, attn_alloc_uninitialized(size, 1, err)));
     values = (float *)(void *)(waiting->counts + event->n_row);
     keys = event->keys ? (int32_t *)(void *)(values + n) : NULL;
     waiting->next = NULL;
@@ -782,9 +779,7 @@ enum attn_status attn_writer_open(const struct attn_format *format,
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options.precision, ATTN_FIXED_PRECISION_MAX);
     ATTN_TRY(check_axes(labels, err));
-    w = attn_alloc(1, format->tensors->size, err);
-    if (!w)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(w, attn_alloc(1, format->tensors->size, err)));
     w->format = format;
     w->ops = format->tensors;
     w->labels = *labels;

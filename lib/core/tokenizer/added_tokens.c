@@ -2,7 +2,6 @@
 #include "tokenizer/added_tokens.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json_reader.h"
 #include "tokenizer/regex.h"
@@ -15,8 +14,7 @@
 enum attn_status attn_added_append(struct attn_added *added, struct attn_added_token token,
                                    const char *content, size_t size, struct attn_error *err)
 {
-    ATTN_TRY(attn_grow((void **)&added->tokens, &added->capacity, added->n + 1,
-                       sizeof *added->tokens, err));
+    ATTN_TRY(ATTN_GROW(added->tokens, added->capacity, added->n + 1, err));
     token.begin = added->contents.size;
     token.size = size;
     attn_buffer_append(&added->contents, content, size);
@@ -92,11 +90,10 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
     const struct added_stage *stage = data;
-    struct added_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct added_scratch *scratch;
 
+    ATTN_TRY(ATTN_ALLOC(scratch, 1, err));
     *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
     return stage->letter ? attn_match_create(stage->letter, n, &scratch->letter, err) : ATTN_OK;
 }
 
@@ -256,9 +253,8 @@ static enum attn_status select_tokens(struct added_stage *stage, bool is_normali
     const struct attn_added *added = stage->added;
     bool needs_letters = false;
 
-    stage->indices = attn_alloc_uninitialized(added->n, sizeof *stage->indices, err);
-    if (!stage->indices)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(stage->indices, attn_alloc_uninitialized(added->n, sizeof *stage->indices, err)));
     for (int is_special = 1; is_special >= 0; is_special--)
         for (size_t i = 0; i < added->n; i++) {
             if (added->tokens[i].is_normalized != is_normalized ||
@@ -311,6 +307,7 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       size_t n_normalizer, struct attn_error *err)
 {
     struct stage_builder builder = {.stage = attn_alloc(1, sizeof *builder.stage, err)};
+    const bool lowers = !is_normalized && added->lowers;
     enum attn_status status;
 
     if (!builder.stage)
@@ -318,13 +315,16 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
     builder.stage->added = added;
     status = select_tokens(builder.stage, is_normalized, err);
     if (status == ATTN_OK && builder.stage->n > 0)
-        status = build(&builder, pipeline, is_normalized ? n_normalizer : 0, err);
+        status = build(&builder, pipeline, is_normalized ? n_normalizer + added->lowers : 0, err);
     attn_buffer_release(&builder.bytes);
     attn_free(builder.words);
     if (status == ATTN_OK && builder.stage->n > 0)
-        return attn_pipeline_add(pipeline, &kind, builder.stage, err);
-    free_stage(builder.stage);
-    return status;
+        status = attn_pipeline_add(pipeline, &kind, builder.stage, err);
+    else
+        free_stage(builder.stage);
+    return status == ATTN_OK && lowers
+               ? attn_pipeline_add(pipeline, &attn_change_lowercase, NULL, err)
+               : status;
 }
 
 /* --- `added_tokens` of tokenizer.json --------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct attn_added {
     struct attn_added_token *tokens; /* owns; [n] */
     size_t n, capacity;
     struct attn_buffer contents;
+    bool lowers; /* the text between tokens is in lower case before anything else is done */
 };
 
 /* Appends TOKEN with its CONTENT [size]. SIZE must not be 0. */
@@ -59,8 +60,8 @@ enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struc
 
 /* Adds a stage to PIPELINE that finds tokens of ADDED, which it borrows: those that are searched in
  * the original text, or, if IS_NORMALIZED, those that are searched in the normalized text. The
- * normalizers are the last N_NORMALIZER stages of PIPELINE. Adds no stage if there are no such
- * tokens. */
+ * normalizers are the last N_NORMALIZER stages of PIPELINE, and one before them if ADDED lowers
+ * texts, which is added here, too. Adds no other stage if there are no such tokens. */
 enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       const struct attn_added *added, bool is_normalized,
                                       size_t n_normalizer, struct attn_error *err);

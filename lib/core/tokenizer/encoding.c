@@ -28,11 +28,11 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
     if (need <= n)
         return ATTN_OK;
     need = need < doubled ? doubled : need;
-    ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
-    ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
-    ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
-    ATTN_TRY(attn_grow((void **)&encoding->types, &n_type, need, sizeof *encoding->types, err));
-    ATTN_TRY(attn_grow((void **)&encoding->texts, &n_text, need, sizeof *encoding->texts, err));
+    ATTN_TRY(ATTN_GROW(encoding->ids, n_id, need, err));
+    ATTN_TRY(ATTN_GROW(encoding->begin, n_begin, need, err));
+    ATTN_TRY(ATTN_GROW(encoding->end, n_end, need, err));
+    ATTN_TRY(ATTN_GROW(encoding->types, n_type, need, err));
+    ATTN_TRY(ATTN_GROW(encoding->texts, n_text, need, err));
     encoding->capacity = need;
     return ATTN_OK;
 }

@@ -23,8 +23,7 @@ static bool reserve(struct attn_layer *layer, size_t size)
 
 static void add_splice(struct attn_layer *layer, struct attn_splice splice)
 {
-    if (attn_grow((void **)&layer->splices, &layer->capacity, layer->n_splice + 1,
-                  sizeof *layer->splices, NULL) == ATTN_OK)
+    if (ATTN_GROW(layer->splices, layer->capacity, layer->n_splice + 1, NULL) == ATTN_OK)
         layer->splices[layer->n_splice++] = splice;
     else
         layer->has_failed = true;
@@ -147,11 +146,10 @@ static enum attn_status run_stages(struct attn_walk *walk, const struct attn_lay
         const struct attn_text_stage_kind *kind = stages[i].kind;
 
         if (kind->makes_layer) {
-            struct attn_layer *layer = attn_alloc(1, sizeof *layer, err);
+            struct attn_layer *layer;
 
+            ATTN_TRY(ATTN_ALLOC(layer, 1, err));
             walk->scratch[i] = layer;
-            if (!layer)
-                return ATTN_NO_MEMORY;
             layer->n_left = attn_layer_limit(given->size);
         } else if (kind->begin) {
             ATTN_TRY(kind->begin(stages[i].data, given->size, &walk->scratch[i], err));

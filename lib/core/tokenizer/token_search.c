@@ -114,11 +114,9 @@ enum attn_status attn_search_build(struct attn_search *search, const struct attn
     }
     while (n_slot < n_byte * 2)
         n_slot *= 2;
-    search->nodes = attn_alloc_uninitialized(n_byte, sizeof *search->nodes, err);
-    search->edges = attn_alloc(n_slot, sizeof *search->edges, err);
-    search->sizes = attn_alloc_uninitialized(n, sizeof *search->sizes, err);
-    if (!search->nodes || !search->edges || !search->sizes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(search->nodes, attn_alloc_uninitialized(n_byte, sizeof *search->nodes, err)));
+    ATTN_TRY(ATTN_ALLOC(search->edges, n_slot, err));
+    ATTN_TRY(ATTN_NEW(search->sizes, attn_alloc_uninitialized(n, sizeof *search->sizes, err)));
     search->mask = n_slot - 1;
     search->seed = attn_hash_seed();
     search->nodes[0] = (struct attn_search_node){.word = -1};
@@ -152,8 +150,7 @@ enum attn_status attn_search_find(const struct attn_search *search, const char *
         found = search->nodes[node].found;
         if (found == 0)
             continue;
-        ATTN_TRY(
-            attn_grow((void **)&hits->list, &hits->capacity, hits->n + 1, sizeof *hits->list, err));
+        ATTN_TRY(ATTN_GROW(hits->list, hits->capacity, hits->n + 1, err));
         hits->list[hits->n++] = (struct attn_search_hit){at, search->nodes[found].word};
     }
     return ATTN_OK;

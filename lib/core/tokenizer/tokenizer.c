@@ -3,11 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/utf8.h"
 #include "formats/bundle.h"
-#include "formats/json.h"
 #include "formats/opener.h"
 #include "tokenizer/chat_form.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -24,9 +22,8 @@ static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct 
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     uint32_t *widths;
 
-    tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
-    if (!widths)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(widths, attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err)));
+    tokenizer->bpe.widths = widths;
     for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
@@ -252,6 +249,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         status = attn_bundles->read_vocabulary(tokenizer, source, err);
     } else {
         status = attn_class_find(&found, source, err);
+        if (status == ATTN_OK && attn_vocabularies)
+            status = attn_vocabularies->read_lowers(source, &tokenizer->added.lowers, err);
         if (status == ATTN_OK)
             status = read_by_class(tokenizer, source, &found, err);
         if (status == ATTN_OK)

@@ -11,7 +11,6 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/json.h"
 
@@ -52,8 +51,7 @@ struct added_files {
 static enum attn_status append(struct added_files *files, struct entry entry,
                                struct attn_error *err)
 {
-    ATTN_TRY(attn_grow((void **)&files->entries, &files->capacity, files->n + 1,
-                       sizeof *files->entries, err));
+    ATTN_TRY(ATTN_GROW(files->entries, files->capacity, files->n + 1, err));
     files->entries[files->n++] = entry;
     return ATTN_OK;
 }
@@ -190,7 +188,7 @@ static bool has(const struct attn_json *json, const char *key)
 
 /* Reads all entries, in the order in which new tokens get their ids. */
 static enum attn_status read_entries(struct added_files *files, struct attn_token_role *roles,
-                                     size_t n, struct attn_error *err)
+                                     struct attn_error *err)
 {
     static const char extra[] = "extra_special_tokens", old[] = "additional_special_tokens";
     const struct attn_json *config = files->config, *map = files->map;
@@ -200,7 +198,7 @@ static enum attn_status read_entries(struct added_files *files, struct attn_toke
     else if (attn_source_has_part(files->source, "added_tokens.json"))
         ATTN_TRY(read_list(files, err));
     files->n_listed = files->n;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
         ATTN_TRY(read_role(files, &roles[i], err));
     files->n_config = files->n_role = files->n;
     ATTN_TRY(read_extras(files, config, extra, err));
@@ -379,22 +377,22 @@ static enum attn_status list_role(struct added_files *files, size_t i, const cha
 
 /* Reads the entries of all files, after special_tokens_map.json if it counts. */
 static enum attn_status read_sources(struct added_files *files, struct attn_token_role *roles,
-                                     size_t n, struct attn_error *err)
+                                     struct attn_error *err)
 {
     if (!files->decoder && attn_source_has_part(files->source, "special_tokens_map.json"))
         ATTN_TRY(
             attn_json_read_part(files->source, "special_tokens_map.json", NULL, &files->map, err));
-    return read_entries(files, roles, n, err);
+    return read_entries(files, roles, err);
 }
 
 /* Reads all entries and lists them in the order in which new tokens get their ids. */
-static enum attn_status read_all(struct added_files *files, struct attn_token_role *roles, size_t n,
+static enum attn_status read_all(struct added_files *files, struct attn_token_role *roles,
                                  struct attn_error *err)
 {
     const char *config, *map;
     size_t n_id;
 
-    ATTN_TRY(read_sources(files, roles, n, err));
+    ATTN_TRY(read_sources(files, roles, err));
     config = files->config ? attn_json_name(files->config) : NULL;
     map = files->map ? attn_json_name(files->map) : config;
     ATTN_TRY(add_listed(files, files->decoder ? config : files->file.path, err));
@@ -474,13 +472,13 @@ static int compare_ids(const void *a, const void *b)
 }
 
 static enum attn_status read_all_beside(struct added_files *files, struct attn_token_role *roles,
-                                        size_t n, struct attn_error *err)
+                                        struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = files->tokenizer;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
         roles[i].is_needed = false;
-    ATTN_TRY(read_sources(files, roles, n, err));
+    ATTN_TRY(read_sources(files, roles, err));
     if (files->n_listed > 1)
         qsort(files->entries, files->n_listed, sizeof *files->entries, compare_ids);
     files->has_new = has_new(files);
@@ -507,46 +505,23 @@ static enum attn_status read_all_beside(struct added_files *files, struct attn_t
     return attn_added_mark_foreign(tokenizer, err);
 }
 
-/* Reads by READ from FILES, and releases them. */
-static enum attn_status read_with(struct added_files files,
-                                  enum attn_status (*read)(struct added_files *files,
-                                                           struct attn_token_role *roles, size_t n,
-                                                           struct attn_error *err),
-                                  struct attn_token_role *roles, size_t n, struct attn_error *err)
+enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           const struct attn_json *config, bool is_beside,
+                                           struct attn_token_role *roles, struct attn_error *err)
 {
+    struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
     enum attn_status status;
 
-    if (files.config)
-        files.decoder = attn_node_find(attn_json_root(files.config), "added_tokens_decoder");
+    if (config)
+        files.decoder = attn_node_find(attn_json_root(config), "added_tokens_decoder");
     if (files.decoder && attn_node_is_null(files.decoder))
         files.decoder = NULL;
-    status = read(&files, roles, n, err);
+    status = (is_beside ? read_all_beside : read_all)(&files, roles, err);
     attn_json_free(files.map);
     attn_file_release(&files.file);
     attn_vocabulary_release(&files.added);
     attn_free(files.entries);
     attn_free(files.by_id);
     return status;
-}
-
-enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
-                                           const struct attn_source *source,
-                                           const struct attn_json *config,
-                                           struct attn_token_role *roles, size_t n,
-                                           struct attn_error *err)
-{
-    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
-
-    return read_with(files, read_all, roles, n, err);
-}
-
-enum attn_status attn_tokenizer_read_beside(struct attn_tokenizer *tokenizer,
-                                            const struct attn_source *source,
-                                            const struct attn_json *config,
-                                            struct attn_token_role *roles, size_t n,
-                                            struct attn_error *err)
-{
-    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
-
-    return read_with(files, read_all_beside, roles, n, err);
 }

@@ -104,6 +104,9 @@ struct attn_vocabulary_reader {
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                              const struct attn_class *found, const struct attn_class_row *row,
                              struct attn_error *err);
+    /* Sets *lowers if the files of SOURCE want each text in lower case. */
+    enum attn_status (*read_lowers)(const struct attn_source *source, bool *lowers,
+                                    struct attn_error *err);
 };
 
 extern const struct attn_vocabulary_reader *const attn_vocabularies; /* NULL: none. lib/parts.c */

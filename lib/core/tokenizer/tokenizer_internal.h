@@ -15,7 +15,6 @@
 #include "tokenizer/pipeline.h"
 #include "tokenizer/stages/stages_internal.h"
 #include "tokenizer/tokenizer_class.h"
-#include "tokenizer/tokenizer_internal.h"
 
 #include <stdatomic.h>
 
@@ -178,22 +177,15 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            const struct attn_class *found, struct attn_error *err);
 
-/* Adds the tokens of other files, and those with ROLES [n], to the tokens that TOKENIZER finds in
- * texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new tokens to the
- * vocabulary, which must be finished and indexed, and must not change afterwards. */
+/* Adds the tokens of other files, and those with ROLES [ATTN_CLASS_N_ROLE], to the tokens that
+ * TOKENIZER finds in texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new
+ * tokens to the vocabulary, which must be finished and indexed, and must not change afterwards.
+ * IS_BESIDE: the files are beside tokenizer.json; their tokens follow its own, and their flags
+ * replace its flags. */
 enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
-                                           const struct attn_json *config,
-                                           struct attn_token_role *roles, size_t n,
-                                           struct attn_error *err);
-
-/* Adds the tokens that the files beside tokenizer.json add to it, which follow its own. Their flags
- * replace those in tokenizer.json. */
-enum attn_status attn_tokenizer_read_beside(struct attn_tokenizer *tokenizer,
-                                            const struct attn_source *source,
-                                            const struct attn_json *config,
-                                            struct attn_token_role *roles, size_t n,
-                                            struct attn_error *err);
+                                           const struct attn_json *config, bool is_beside,
+                                           struct attn_token_role *roles, struct attn_error *err);
 
 /* Apply keys of tokenizer_config.json to parts of tokenizer.json (tokenizer_beside.c). The first
  * two get the VALUE of `add_prefix_space` in a part, which may be ByteLevel (IS_BYTES) and the

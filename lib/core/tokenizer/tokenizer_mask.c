@@ -3,7 +3,6 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "formats/json.h"
 
 #include <string.h>

@@ -26,14 +26,12 @@ static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, si
                                 struct attn_error *err)
 {
     if (!vocabulary->entries) {
-        vocabulary->entries = attn_alloc_large(n, sizeof *vocabulary->entries, err);
-        if (!vocabulary->entries)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(
+            ATTN_NEW(vocabulary->entries, attn_alloc_large(n, sizeof *vocabulary->entries, err)));
         vocabulary->capacity = n;
     }
     if (vocabulary->capacity - vocabulary->n < n)
-        ATTN_TRY(attn_grow((void **)&vocabulary->entries, &vocabulary->capacity, vocabulary->n + n,
-                           sizeof *vocabulary->entries, err));
+        ATTN_TRY(ATTN_GROW(vocabulary->entries, vocabulary->capacity, vocabulary->n + n, err));
     if (size > UINT32_MAX - vocabulary->keys.size)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the tokens of a vocabulary have more than %u bytes", UINT32_MAX);
@@ -132,9 +130,7 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t 
         n_sorted++;
     if (n_sorted == vocabulary->n)
         return ATTN_OK;
-    sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
-    if (!sorted)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(sorted, attn_alloc_uninitialized(n, sizeof *sorted, err)));
     for (size_t i = 0; i < n; i++)
         sorted[i] = (struct attn_vocabulary_entry){.id = -1};
     for (size_t i = 0; i < vocabulary->n; i++) {
@@ -203,9 +199,7 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
         return ATTN_OK;
     while (n_slot < vocabulary->n_key * 2)
         n_slot *= 2;
-    vocabulary->slots = attn_alloc_large(n_slot, sizeof *vocabulary->slots, err);
-    if (!vocabulary->slots)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(vocabulary->slots, attn_alloc_large(n_slot, sizeof *vocabulary->slots, err)));
     memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* UINT64_MAX */
     vocabulary->n_slot = n_slot;
     vocabulary->seed = attn_hash_seed();

@@ -241,18 +241,15 @@ static enum attn_status read_words(struct attn_word_list *list, struct word_walk
 
     ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
     ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
-    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
-    list->drop = attn_strndup(drop, n_drop_byte, err);
-    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
-    if (!*dropped || !list->drop || !list->bytes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(*dropped, n_drop_byte, err));
+    ATTN_TRY(ATTN_NEW(list->drop, attn_strndup(drop, n_drop_byte, err)));
+    ATTN_TRY(ATTN_NEW(list->bytes, attn_alloc_uninitialized(walk->size, 1, err)));
     for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
         at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
     walk->rule.drop = *dropped;
     walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
     while (next_word(walk)) {
-        ATTN_TRY(
-            attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
+        ATTN_TRY(ATTN_GROW(list->words, capacity, list->n + 1, err));
         memcpy(list->bytes + n_byte, walk->kept.data, walk->kept.size);
         list->words[list->n++] = (struct attn_listed_word){list->bytes + n_byte, walk->kept.size};
         n_byte += walk->kept.size;

@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
@@ -143,9 +142,7 @@ static enum attn_status make_stack(struct stack *stack, const struct attn_dims *
         return attn_error_no_memory(err);
     stack->dims = *dims;
     stack->n_query = dims->n_position;
-    stack->layers = attn_alloc(n, 1, err);
-    if (!stack->layers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(stack->layers, attn_alloc(n, 1, err)));
     memset(stack->layers, 1, n);
     stack->after = stack->layers + dims->n_layer;
     stack->heads = stack->after + dims->n_layer;
@@ -302,9 +299,8 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
     attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu%s",
                    attn_quote(item, size).text, axis->noun, axis->n - 1,
                    is_backwards ? ", the smaller one first" : "");
-    attn_error_hint(err,
-                    "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
-    return ATTN_INVALID;
+    return attn_error_hint(
+        err, "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
 }
 
 /* Reports that ITEM of a list of heads, or one side of its point, is not valid. */
@@ -323,9 +319,9 @@ static enum attn_status report_heads(const struct attn_dims *dims, const char *i
             err, ATTN_INVALID,
             "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
             quote.text, dims->n_layer - 1, attn_dims_most_heads(dims) - 1);
-    attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
-                         "separated by commas");
-    return ATTN_INVALID;
+    return attn_error_hint(err,
+                           "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
+                           "separated by commas");
 }
 
 /* Reads "N-M" or "N-M+STEP" into RANGE. DASH points to its '-'. Returns whether it is valid. */

@@ -2,7 +2,6 @@
 #include "image/image.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t n,
@@ -50,9 +49,7 @@ enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t 
 {
     ATTN_TRY(attn_image_check_size(path, width, height, err));
     ATTN_TRY(attn_image_permit_take(image->permit, (size_t)(width * height), err));
-    image->rgb = attn_alloc_uninitialized((size_t)(width * height), n_byte, err);
-    if (!image->rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(image->rgb, attn_alloc_uninitialized((size_t)(width * height), n_byte, err)));
     image->width = (size_t)width;
     image->height = (size_t)height;
     return ATTN_OK;

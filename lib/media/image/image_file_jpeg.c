@@ -9,8 +9,6 @@
 #include "base/text/escape.h"
 #include "image/image_functions.h"
 
-#include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct jpeg_library {

@@ -3,7 +3,6 @@
 #include "image/image_file_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -205,9 +204,7 @@ enum attn_status attn_image_turn(struct attn_image *image, int orientation, stru
 
     if (orientation == AS_IT_IS)
         return ATTN_OK;
-    made.rgb = attn_alloc_uninitialized(made.height * made.width, 3, err);
-    if (!made.rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(made.rgb, attn_alloc_uninitialized(made.height * made.width, 3, err)));
     for (size_t y = 0; y < made.height; y++)
         for (size_t x = 0; x < made.width; x++)
             memcpy(made.rgb + (y * made.width + x) * 3, pixel_of(image, orientation, y, x), 3);

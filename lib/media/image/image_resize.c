@@ -13,7 +13,6 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -167,8 +166,7 @@ static enum attn_status make_image(size_t height, size_t width, struct attn_imag
     }
     ATTN_TRY(attn_image_permit_take(image->permit, n, err));
     image->height = height, image->width = width;
-    image->rgb = attn_alloc_uninitialized(n, 3, err);
-    return image->rgb ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(image->rgb, attn_alloc_uninitialized(n, 3, err));
 }
 
 /* Resizes IMAGE in one direction, the one in which its size differs: rows or columns. */

@@ -109,10 +109,9 @@ static enum attn_status read_all(const struct sound_library *sound, void *file, 
     enum attn_status status = ATTN_OK;
     size_t capacity = 0;
     int64_t n = 1;
-    float *frames = attn_alloc(PIECE, n_channel * sizeof *frames, err);
+    float *frames;
 
-    if (!frames)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frames, attn_alloc(PIECE, n_channel * sizeof *frames, err)));
     while (status == ATTN_OK && n > 0 && samples->shape[0] < MOST) {
         n = sound->sf_readf_float(file, frames, PIECE);
         if (n > 0)

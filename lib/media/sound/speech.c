@@ -2,7 +2,6 @@
 #include "sound/speech.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "formats/json.h"
 
 /* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is
@@ -38,8 +37,7 @@ static enum attn_status read_alignment(const struct attn_json *json, const struc
     }
     if (text.size == 0)
         return attn_buffer_check(&text, err);
-    speech->alignment_heads = attn_buffer_take(&text, err);
-    return speech->alignment_heads ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(speech->alignment_heads, attn_buffer_take(&text, err));
 }
 
 /* Reads the width of the median filter for times of words, which is odd, from config.json. */
@@ -86,11 +84,10 @@ static enum attn_status read_speech(const struct attn_source *source,
                                     struct attn_json *const json[2], struct attn_model *model,
                                     struct attn_error *err)
 {
-    struct attn_speech *speech = attn_alloc(1, sizeof *speech, err);
+    struct attn_speech *speech;
 
+    ATTN_TRY(ATTN_ALLOC(speech, 1, err));
     model->encoder->speech = speech;
-    if (!speech)
-        return ATTN_NO_MEMORY;
     read_median(json[0], speech);
     read_sound(source, model->encoder, speech);
     return json[1] ? read_alignment(json[1], model, speech, err) : ATTN_OK;

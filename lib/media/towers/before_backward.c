@@ -216,9 +216,8 @@ enum attn_status attn_before_back(const struct attn_before_pass *pass, const flo
         return go_back_through_all(pass, d_cells, d_pixels, err);
     for (size_t i = 0; i < before->n; i++)
         n += attn_before_n_cell(before, i);
-    cells = apart = attn_alloc(n, d * sizeof *apart, err);
-    if (!apart)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(apart, attn_alloc(n, d * sizeof *apart, err)));
+    cells = apart;
     for (size_t i = 0; i < seen->n_image; i++) {
         const struct attn_prompt_image *image = &seen->images[i];
 

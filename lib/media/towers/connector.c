@@ -143,10 +143,9 @@ static enum attn_status norm_cells(const struct attn_connector *connector, size_
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const float eps = eps_of(connector->tower);
     const size_t d = norm->w.n;
-    float *w = attn_alloc(2 * d, sizeof *w, err);
+    float *w;
 
-    if (!w)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w, 2 * d, err));
     kernels->convert(norm->w.data, norm->w.dtype, d, w);
     kernels->convert(norm->b.data, norm->b.dtype, d, w + d);
     for (size_t i = 0; i < n; i++, x += d) {
@@ -169,10 +168,9 @@ static enum attn_status norm_patches(const struct attn_model *tower, size_t n, f
     const struct attn_vector *norm = &tower->weights.ln_connector.w;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t d = norm->n;
-    float *w = attn_alloc(d, sizeof *w, err);
+    float *w;
 
-    if (!w)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w, d, err));
     kernels->convert(norm->data, norm->dtype, d, w);
     for (size_t i = 0; i < n; i++, y += d) {
         const struct attn_norm_back back = {.x = y, .w = w, .n = d, .eps = eps_of(tower)};

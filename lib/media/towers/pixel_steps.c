@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
@@ -734,6 +733,15 @@ struct canvas {
     struct attn_image made;         /* owns */
 };
 
+/* Takes NEXT over in place of the picture. */
+static enum attn_status take_over(struct canvas *canvas, struct attn_image next)
+{
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
+    return ATTN_OK;
+}
+
 static enum attn_status resize(struct canvas *canvas, struct attn_picture_size size,
                                struct attn_error *err)
 {
@@ -741,10 +749,7 @@ static enum attn_status resize(struct canvas *canvas, struct attn_picture_size s
 
     ATTN_TRY(attn_image_resize(canvas->image, size.height, size.width, canvas->steps->filter, &next,
                                err));
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Makes the picture NAME a square, with the mean color beside it. */
@@ -759,10 +764,7 @@ static enum attn_status make_square(struct canvas *canvas, const char *name, str
         next.rgb[i] = (unsigned char)fmin(fmax(255 * (double)canvas->steps->mean[i % 3], 0), 255);
     lay(given, (ptrdiff_t)((side - given->height) / 2), (ptrdiff_t)((side - given->width) / 2),
         &next);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Keeps the middle of the picture. */
@@ -771,14 +773,9 @@ static enum attn_status keep_middle(struct canvas *canvas, struct attn_error *er
     const struct attn_pixel_steps *steps = canvas->steps;
     struct attn_image next = {.height = steps->crop_height, .width = steps->crop_width};
 
-    next.rgb = attn_alloc(attn_size_mul(next.height, next.width), 3, err);
-    if (!next.rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(next.height, next.width), 3, err)));
     crop(steps, canvas->image, next.rgb);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_error *err)
@@ -786,8 +783,8 @@ static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_
     const size_t n = attn_size_mul(attn_size_mul(pixels->height, pixels->width),
                                    pixels->n_picture > 0 ? pixels->n_picture : 1);
 
-    pixels->values = attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err);
-    return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(pixels->values,
+                    attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err));
 }
 
 /* Does the steps for an encoder of pictures. The caller releases CANVAS and PIXELS, also after a
@@ -805,9 +802,8 @@ static enum attn_status do_steps(struct canvas *canvas, const char *name,
     pixels->n_channel = N_CHANNEL;
     pixels->height = steps->has_crop ? steps->crop_height : canvas->image->height;
     pixels->width = steps->has_crop ? steps->crop_width : canvas->image->width;
-    pixels->shown = attn_alloc(attn_size_mul(pixels->height, pixels->width), 3, err);
-    if (!pixels->shown)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(pixels->shown, attn_alloc(attn_size_mul(pixels->height, pixels->width), 3, err)));
     ATTN_TRY(allocate_values(pixels, err));
     if (steps->has_crop)
         crop(steps, canvas->image, pixels->shown);
@@ -868,15 +864,10 @@ static enum attn_status lay_in_middle(struct canvas *canvas, struct attn_picture
     const struct attn_image *given = canvas->image;
     struct attn_image next = {.height = size.height, .width = size.width};
 
-    next.rgb = attn_alloc(attn_size_mul(size.height, size.width), 3, err);
-    if (!next.rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(next.rgb, attn_alloc(attn_size_mul(size.height, size.width), 3, err)));
     lay(given, (ptrdiff_t)((size.height - given->height) / 2),
         (ptrdiff_t)((size.width - given->width) / 2), &next);
-    attn_image_release(&canvas->made);
-    canvas->made = next;
-    canvas->image = &canvas->made;
-    return ATTN_OK;
+    return take_over(canvas, next);
 }
 
 /* Resizes the picture, of *size, to tiles that lie side by side. */

@@ -28,12 +28,11 @@ static enum attn_status check_channels(const struct attn_pixel_maker *maker, con
     attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
                    attn_quote_string(attn_model_name(maker->model)).text, n_channel,
                    n_channel == 1 ? "" : "s", attn_quote_string(name).text);
-    attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
 }
 
-enum attn_status attn_pixel_maker_check_steps(const struct attn_pixel_maker *maker,
-                                              struct attn_error *err)
+/* Fails, at ATTN_STAGE_MODEL, if the steps could not be read. */
+static enum attn_status check_steps(const struct attn_pixel_maker *maker, struct attn_error *err)
 {
     return maker->steps
                ? ATTN_OK
@@ -53,9 +52,7 @@ static enum attn_status make_pixels(const struct attn_pixel_maker *maker, const 
     const size_t n = image->height * image->width;
 
     ATTN_TRY(attn_image_permit_take(image->permit, n, err));
-    image->rgb = attn_alloc_uninitialized(n, 3, err);
-    if (!image->rgb)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(image->rgb, attn_alloc_uninitialized(n, 3, err)));
     memcpy(image->rgb, rgb, n * 3);
     return attn_pixel_steps_do(maker->steps, maker->lacks_tiles, image, "image", pixels, err);
 }
@@ -68,7 +65,7 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     ATTN_TRY(check_channels(maker, "rgb", err));
     if (height == 0 || width == 0)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`image` has %zu x %zu pixels, expected some",
@@ -105,7 +102,7 @@ static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
 enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,
                                         struct attn_pixels *pixels, struct attn_error *err)
 {
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     if (!maker->steps->is_in_prompt)
         return ATTN_OK;
     if (pixels->n_channel != 3)
@@ -149,7 +146,7 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
     struct attn_image image = {.permit = &permit};
     enum attn_status status;
 
-    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    ATTN_TRY(check_steps(maker, err));
     image.lays_on_white = maker->steps->lays_on_white;
     status = attn_image_read(path, &image, &values, err);
     *is_made = image.rgb;

@@ -24,10 +24,6 @@ struct attn_pixel_maker {
     const volatile sig_atomic_t *cancel;
 };
 
-/* Fails, at ATTN_STAGE_MODEL, if the steps could not be read. */
-enum attn_status attn_pixel_maker_check_steps(const struct attn_pixel_maker *maker,
-                                              struct attn_error *err);
-
 /* Makes PIXELS from a picture RGB [height, width, 3]. PIXELS is unchanged on failure. */
 enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
                                        const unsigned char *rgb, size_t height, size_t width,

@@ -10,7 +10,6 @@
 #include "towers/pool_head.h"
 
 #include "base/elementary.h"
-#include "base/text/given.h"
 #include "forward/step_internal.h"
 #include "trace/trace_internal.h"
 

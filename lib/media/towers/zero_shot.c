@@ -22,6 +22,7 @@ struct labelling {
     const struct attn_request_predict *question;
     const struct attn_request_reading *reading;
     struct attn_encoding *encodings; /* [n] owns; the tokens of labels that are texts or ids */
+    int32_t **masks;                 /* [n] owns; their key masks, or NULL */
     struct attn_session *session;    /* owns */
     const char **names;              /* [n] owns the array, not the names */
     float *embeds;                   /* [n, d_projected] owns; the vectors of the labels */
@@ -72,8 +73,13 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
     status = attn_sequence_put_prompt(&reading, labelling->labels->model, &input, &sequence, err);
     if (status == ATTN_OK)
         status = attn_sequence_encode(&reading, &input, tokenizer, &sequence, err);
+    if (status == ATTN_OK && labelling->labels->model->sentence.omits_prompt &&
+        sequence.n_prompt > 0)
+        status = attn_sentences->omit_prompt(&reading, tokenizer, &sequence, err);
     labelling->encodings[i] = sequence.encoding;
+    labelling->masks[i] = sequence.made_mask;
     sequence.encoding = (struct attn_encoding){.ids = NULL};
+    sequence.made_mask = NULL;
     attn_sequence_release(&sequence);
     ATTN_TRY(status);
     return attn_encoding_pad(attn_model_config(labelling->labels->model), &labelling->encodings[i],
@@ -125,7 +131,8 @@ static enum attn_status embed(struct labelling *labelling, size_t first, size_t 
     for (size_t i = 0; i < n; i++) {
         const struct attn_encoding *encoding = &labelling->encodings[first + i];
 
-        sequences[i] = (struct attn_session_sequence){.ids = encoding->ids, .n = encoding->n};
+        sequences[i] = (struct attn_session_sequence){
+            .ids = encoding->ids, .n = encoding->n, .key_mask = labelling->masks[first + i]};
     }
     attn_session_reset(labelling->session);
     ATTN_TRY(attn_session_feed_many(labelling->session, sequences, n, err));
@@ -238,11 +245,10 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
     ATTN_TRY(check(host, labelling->question, err));
     ATTN_TRY(attn_host_tower(host, are_pictures ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
                              &labelling->labels, err));
-    labelling->encodings = attn_alloc(n, sizeof *labelling->encodings, err);
-    labelling->names = attn_alloc(n, sizeof *labelling->names, err);
-    labelling->embeds = attn_alloc(n, d * sizeof(float), err);
-    if (!labelling->encodings || !labelling->names || !labelling->embeds)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(labelling->encodings, n, err));
+    ATTN_TRY(ATTN_ALLOC(labelling->masks, n, err));
+    ATTN_TRY(ATTN_ALLOC(labelling->names, n, err));
+    ATTN_TRY(ATTN_NEW(labelling->embeds, attn_alloc(n, d * sizeof(float), err)));
     if (are_pictures) {
         ATTN_TRY(embed_pictures(labelling, err));
     } else {
@@ -273,7 +279,10 @@ enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struc
     attn_session_free(labelling.session);
     for (size_t i = 0; labelling.encodings && i < labelling.n; i++)
         attn_encoding_release(&labelling.encodings[i]);
+    for (size_t i = 0; labelling.masks && i < labelling.n; i++)
+        attn_free(labelling.masks[i]);
     attn_free(labelling.encodings);
+    attn_free(labelling.masks);
     attn_free((void *)labelling.names);
     attn_free(labelling.embeds);
     return status;

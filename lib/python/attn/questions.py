@@ -456,10 +456,10 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
-          queries=None, direction: str = "auto", path=None, norm: str = "exact", estimate: str | None = None,
-          verify: int | None = None, by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None,
-          corrupted_image=None, positions=None, sort: str | None = None, limit: int = 0, where: dict | None = None,
-          columns=None, **options) -> Table:
+          queries=None, heads=None, direction: str = "auto", path=None, norm: str = "exact",
+          estimate: str | None = None, verify: int | None = None, by: str = "head", control: int = 0, seed: int = 0,
+          corrupted_source=None, corrupted_image=None, positions=None, sort: str | None = None, limit: int = 0,
+          where: dict | None = None, columns=None, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
@@ -490,6 +490,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 positions, of which the 20 largest or `limit` are printed
     queries     copy only these positions of a head, numbers or words of the clean text; for k and v, in layers that
                 attend to the source, of the source
+    heads       patch only these heads: 2.5,3.* or 0-3 of each layer; default: all; for k and v these are the heads of
+                queries that read them
     direction   restore: what the corrupted text gains from a copy of the clean run; noise: what the clean text loses by
                 one of the corrupted run; auto (default): noise with `path`, as `attn-cli circuit`, else restore (auto,
                 noise, restore)

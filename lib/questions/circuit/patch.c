@@ -109,6 +109,10 @@ static const struct attn_param param_rows[] = {
                "k and v, in layers that attend to the source, of the source",
                .home = ATTN_PARAM_OF_REQUEST,
                .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "patch only these heads: 2.5,3.* or 0-3 of each layer; default: all; for k and v "
+               "these are the heads of queries that read them",
+               .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(CHOICE, "direction", NULL, struct attn_patch_args, direction,
                "restore: what the corrupted text gains from a copy of the clean run; noise: what "
                "the clean text loses by one of the corrupted run; auto (default): noise with "
@@ -224,9 +228,9 @@ static const struct attn_param_rule rules[] = {
      .hint = of_pictures},
     {.given = "corrupted_image", .needs = "image", .message = is_missing, .hint = of_pictures},
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
-    {.given = "control", .excludes = "estimate", .time = ATTN_PARAM_BOTH},
+    {.given = "control", .excludes = "estimate|heads", .time = ATTN_PARAM_BOTH},
     {.given = "norm", .needs = "path", .hint = "`path 2.5:logits`", .time = ATTN_PARAM_BOTH},
-    {.given = "path", .excludes = "site|queries|estimate|control", .time = ATTN_PARAM_BOTH},
+    {.given = "path", .excludes = "site|queries|heads|estimate|control", .time = ATTN_PARAM_BOTH},
     {.given = "verify",
      .unless = "verify:0",
      .excludes = "items",
@@ -406,9 +410,11 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (item && patch->is_by_head)
         patch->queries = attn_number_list_or(item->queries, patch->queries);
     patch->heads = request->selection.heads;
-    if (patch->heads && !patch->is_by_head)
-        return attn_error_set(err, ATTN_INVALID, "`heads` need a site with heads; '%s' has none",
-                              attn_site_name(patch->site));
+    if (patch->heads && !patch->is_by_head) {
+        attn_error_set(err, ATTN_INVALID, "`heads` need a site with heads; '%s' has none",
+                       attn_site_name(patch->site));
+        return attn_error_hint(err, "`site z` patches what heads write");
+    }
     attn_frame_choose_nothing(request);
     return ATTN_OK;
 }

@@ -7,6 +7,7 @@
 #include "run/run_internal.h"
 
 #include "attention/attention_internal.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -402,5 +403,26 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
     }
     status = check_steps(&story, err);
     attn_free(kept);
+    return status;
+}
+
+enum attn_status attn_live_story_text(const char *path, char **text, struct attn_error *err)
+{
+    const struct attn_node *steps, *found = NULL;
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(attn_file_open(path, ATTN_READ, &file, err), ATTN_STAGE_INPUT, err));
+    status = attn_error_at(attn_json_parse(&file, &json, err), ATTN_STAGE_INPUT, err);
+    steps = status == ATTN_OK ? attn_node_find(attn_json_root(json), "steps") : NULL;
+    if (steps && attn_node_first(steps))
+        found = attn_node_find(attn_node_first(steps), "text");
+    if (found && attn_node_string(found)) {
+        *text = attn_strndup(attn_node_string(found), strlen(attn_node_string(found)), err);
+        status = *text ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    attn_json_free(json);
+    attn_file_release(&file);
     return status;
 }

@@ -22,4 +22,8 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
                                        const struct attn_request *request,
                                        struct attn_live_paths *paths, struct attn_error *err);
 
+/* Sets *TEXT to the text of the first step of the story PATH, which the caller frees; if that has
+ * none, it stays. */
+enum attn_status attn_live_story_text(const char *path, char **text, struct attn_error *err);
+
 #endif

@@ -11,6 +11,7 @@
 #include "predict/answer_internal.h"
 #include "spans/spans_internal.h"
 #include "stream/items_internal.h"
+#include "talk/chat.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -200,36 +201,21 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns the first token of the last message of RUN, a conversation, if that is the assistant's;
- * else its number of tokens. */
-static size_t find_last_answer(const struct attn_run *run)
-{
-    const struct attn_sequence *text = &run->text;
-    const struct attn_talk_span *last = &text->messages[text->n_message - 1];
-    size_t i = 0;
-
-    if (strcmp(last->role, "assistant") != 0)
-        return text->n;
-    while (i < text->n &&
-           (text->encoding.texts[i] == ATTN_TEXT_NONE || text->encoding.end[i] <= last->begin))
-        i++;
-    return i > 0 ? i : text->n;
-}
-
 /* Appends the answer to the text, and prepares the run of both. */
 static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_error *err)
 {
     struct attn_frame *frame = &spans->frame;
     const struct attn_spans_args *args = spans->args;
     struct attn_request request = frame->request;
+    size_t first;
 
     spans->run = frame->run;
     spans->n = spans->n_prompt = frame->run->text.n;
     if (spans->run->text.seen.n_picture > 0)
         spans->n_prompt = spans->run->text.seen.n_prompt;
     if (!args->continuation && args->n_generated == 0) {
-        if (!spans->has_queries && frame->run->text.messages)
-            spans->n_prompt = find_last_answer(frame->run);
+        first = attn_chat_answer(&frame->run->chat, &frame->run->text);
+        spans->n_prompt = first > 0 && !spans->has_queries ? first : spans->n_prompt;
         return ATTN_OK;
     }
     spans->made = ATTN_GENERATION_DEFAULT;

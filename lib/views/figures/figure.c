@@ -320,10 +320,13 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         ATTN_FIGURE_MAP(FIGURE_FUNCTION)
 #undef FIGURE_FUNCTION
     };
+    enum attn_status status;
 
     pen->layout = (struct attn_figure_layout){0};
     pen->kind = pen->content->kind;
-    ATTN_TRY((pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->kind])(pen, err));
+    status = (pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->kind])(pen, err);
+    attn_store_release(&pen->store);
+    ATTN_TRY(status);
     if (!pen->is_measuring && pen->layout.top > 0)
         attn_figure_add_legend(pen);
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));

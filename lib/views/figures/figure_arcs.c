@@ -5,7 +5,6 @@
 #include "figures/figure_arcs.h"
 #include "figures/text_flow.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "tables/text_table.h"
@@ -33,8 +32,8 @@ struct arc {
 
 struct arcs_layout {
     struct attn_text_flow flow;
-    struct arc *arcs;      /* [n] owns; the first n_drawn have a width */
-    struct attn_bow *bows; /* [n] owns; those of the arcs */
+    struct arc *arcs;      /* [n] the first n_drawn have a width */
+    struct attn_bow *bows; /* [n] those of the arcs */
     size_t n, n_drawn;
     double x, top; /* middle of the query, and top of the words */
     size_t query;
@@ -231,22 +230,16 @@ static void append_width(struct attn_figure_pen *pen, double width)
 static enum attn_status draw_text(struct attn_figure_pen *pen, struct arcs_layout *layout,
                                   struct attn_error *err)
 {
-    enum attn_status status = ATTN_ALLOC(layout->arcs, layout->n, err);
-
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout->bows, layout->n, err);
-    if (status == ATTN_OK) {
-        layout->top = layout->flow.top + ATTN_ARC_HIGH + ATTN_ARC_ABOVE;
-        list_arcs(pen, layout);
-        for (size_t i = 0; i < layout->n_drawn; i++) {
-            add_arc(pen, layout, &layout->arcs[i]);
-            add_weight(pen, layout, &layout->arcs[i]);
-        }
-        add_words(pen, layout);
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->arcs, layout->n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->bows, layout->n, err));
+    layout->top = layout->flow.top + ATTN_ARC_HIGH + ATTN_ARC_ABOVE;
+    list_arcs(pen, layout);
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        add_arc(pen, layout, &layout->arcs[i]);
+        add_weight(pen, layout, &layout->arcs[i]);
     }
-    attn_free(layout->arcs);
-    attn_free(layout->bows);
-    return status;
+    add_words(pen, layout);
+    return ATTN_OK;
 }
 
 /* Returns the text of key I without the blanks around it. */

@@ -473,7 +473,7 @@ void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view v
     const struct attn_grid *grid = pen->content->grid;
     const double width = attn_figure_cell_width(place), height = place.side * ATTN_FIGURE_BAR;
 
-    for (size_t i = 0; grid->shares && i < view.n_row * view.n_col; i++) {
+    for (size_t i = 0; grid->bars && i < view.n_row * view.n_col; i++) {
         const size_t r = i / view.n_col, c = i % view.n_col;
         const size_t at = view.first + r * stride_of(view) + c;
         const double left = place.x + (double)c * width + 1,
@@ -482,7 +482,7 @@ void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view v
         size_t n = 0;
 
         if (kind_at(view, r, c) == ATTN_CELL_VALUE)
-            n = attn_head_bar(grid->shares + at * ATTN_N_MIX_CLASS, grid->parks[at], parts);
+            n = attn_head_bar(grid->bars[at]->shares, grid->bars[at]->park, parts);
         for (size_t p = 0; p < n; p++) {
             const bool is_parked = parts[p].kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
             const struct attn_rgb color = attn_rgb_mix(
@@ -515,7 +515,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
         const struct attn_color_range range = range_in(pen, view);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
-        if (pen->content->grid->shares)
+        if (pen->content->grid->bars)
             text.y -= place.side * ATTN_FIGURE_BAR / 2;
         for (size_t c = 0; c < view.n_col; c++) {
             const size_t at = view.first + r * stride_of(view) + c;

@@ -1,14 +1,14 @@
 /* figure_circuit.c - the edges of a circuit, to be read aloud: words are columns, layers are rows.
- * A part stands above the word at which it works, with its own effect; a head says where it looks,
- * in the hue of its kind. A curve leaves the top of the part that writes and enters the foot of the
- * part that reads: at the left of a head if its query reads, in the middle its key, at the right
- * its value, with that letter. Its width is the share of the answer, the same in all figures, its
- * color the sign, and large ones have their number. An edge into a key head ends in all heads of
- * the picture that share it. Thin edges are drawn last. The title is the share of the answer that
- * the circuit keeps, if it was run. Tables without places, those of items, have one column. */
+ * A part stands above the word at which it works, below the parts that read it, with its own
+ * effect; a head says where it looks, in the hue of its kind. A curve leaves the top of the part
+ * that writes and enters the foot of the part that reads: at the left of a head if its query reads,
+ * in the middle its key, at the right its value, with that letter. It passes the parts of rows
+ * between them at their nearer side. Its width is the share of the answer, the same in all figures,
+ * its color the sign, and large ones have their number. An edge into a key head ends in all heads
+ * of the picture that share it. Thin edges are drawn last. The title is the share of the answer
+ * that the circuit keeps, if it was run. Tables without places, those of items, have one column. */
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
@@ -25,21 +25,18 @@ enum {
     WIDEST = 9,      /* width of an edge that carries the whole answer */
     MOST_EDGES = 24, /* that are drawn, the largest */
     MOST_COLUMNS = 5,
-    LEAST_SLOTS = 4, /* parts side by side for which there is room */
-    FAR = 40,        /* between rows */
-    NEAR = 24,       /* between the heads and the MLP of a layer */
-    GAP = 8,         /* between parts, and between columns */
-    PAD = 5,         /* in a part */
-    BAR = 4,         /* width of the hue of a head */
-    WORD = 8,        /* columns of a word in a head */
-    LONG_WORD = 16,  /* and of other words */
-    SWEEPS = 6,      /* of the search for places */
-    STEPS = 8,       /* places of a part in a column, less one */
-    SAMPLES = 20,    /* of an edge that may lie behind a part */
-    BEHIND = 40,     /* cost of such a sample */
-    OVERLAP = 1000,  /* and of two parts on each other */
+    FAR = 42,       /* between rows */
+    NEAR = 24,      /* between the heads and the MLP of a layer */
+    GAP = 12,       /* between parts, and between columns */
+    LAST_SLOTS = 2, /* parts side by side for which there is room at the answer */
+    LANE = 18,      /* at both sides of a column, for edges */
+    BESIDE = 5,     /* between a part and the edge that passes it */
+    PAD = 5,        /* in a part */
+    BAR = 4,        /* width of the hue of a head */
+    WORD = 8,       /* columns of a word in a head */
+    LONG_WORD = 16, /* and of other words */
     LEGEND = ATTN_STREAMS_LEGEND,
-    MARK = 64,
+    LEAST_WIDTH = 420, /* of the legend */
 };
 
 #define OPACITY 0.72       /* of the color of an edge on paper */
@@ -65,7 +62,9 @@ struct plate {
     struct part of;
     size_t row; /* of an edge that it writes; SIZE_MAX: no edge */
     size_t column, line;
+    double wanted;              /* the middle between the ends of what it writes */
     double x, y, width, height; /* x, y: its left upper corner */
+    double beside[2];           /* width of the edges that pass it at the left and the right */
 };
 
 /* A curve of an edge. */
@@ -73,7 +72,8 @@ struct link {
     const struct edge *edge;
     const struct plate *from, *to; /* NULL: the input, the logits */
     char letter;
-    double end; /* x where it ends at the logits */
+    double end;      /* x where it ends at the logits */
+    double piece[4]; /* its longest piece; x, y of its begin and of its end */
 };
 
 /* A word, or no word if there are no places. */
@@ -86,59 +86,47 @@ struct column {
 
 struct circuit_layout {
     const struct attn_figure_content *given;
-    size_t own, position, token, type, looks_at, weight; /* columns of the table; or SIZE_MAX */
-    struct edge *edges;                                  /* [n] owns; the largest |score| first */
+    const struct attn_table *table;
+    struct edge *edges; /* [n] the largest |score| first */
     size_t n, n_drawn;
-    struct plate *plates; /* [n_plate] owns; in ascending order */
+    struct plate *plates; /* [n_plate] in ascending order */
     size_t n_plate, n_line;
-    struct link *links; /* [n_link] owns; the largest first */
+    struct link *links; /* [n_link] the largest first */
     size_t n_link;
-    struct column columns[MOST_COLUMNS]; /* in ascending order of positions */
+    struct column columns[MOST_EDGES + 1]; /* in ascending order of positions */
     size_t n_column, of_input;
-    bool has_spare;                        /* the last column has more slots than parts */
     size_t n_sharing;                      /* heads that share a key head */
     double pitch;                          /* from one part to the next */
     double left, right, top, bottom, line; /* line: height of a line of text */
-    struct attn_shape_box *numbers;        /* [n_number] owns */
-    size_t n_number;
+    struct attn_figure_streams text;       /* `taken`: what numbers must not hide */
 };
 
 /* --- Edges ------------------------------------------------------------------------------------ */
 
-/* Reads a number at *AT and moves behind it. Returns false if there is none. */
-static bool read_number(const char **at, const char *end, int64_t *number)
-{
-    size_t n = 0;
-    bool is_one;
-
-    while (*at + n < end && (*at)[n] >= '0' && (*at)[n] <= '9')
-        n++;
-    is_one = attn_parse_int(*at, n, 0, INT32_MAX, number);
-    *at += n;
-    return is_one;
-}
-
 /* Reads the name of a part: "input", "2.5", "2.mlp", "3.0.q", "logits". */
 static bool read_part(const struct attn_cell *cell, struct part *part)
 {
-    const char *at = cell->text, *end = at + cell->size;
+    char name[64], *at;
 
     *part = (struct part){.head = -1};
-    if (cell->type != ATTN_VALUE_TEXT)
+    if (cell->type != ATTN_VALUE_TEXT || cell->size >= sizeof name)
         return false;
     if (attn_cell_word(cell, "input logits") < SIZE_MAX) {
-        part->layer = *at == 'i' ? -1 : INT64_MAX;
+        part->layer = *cell->text == 'i' ? -1 : INT64_MAX;
         return true;
     }
-    if (!read_number(&at, end, &part->layer) || at == end || *at++ != '.')
+    snprintf(name, sizeof name, "%.*s", (int)cell->size, cell->text);
+    part->layer = strtol(name, &at, 10);
+    if (part->layer > INT32_MAX)
         return false;
-    if (end - at == 3 && memcmp(at, "mlp", 3) == 0)
+    if (strcmp(at, ".mlp") == 0)
         return true;
-    if (!read_number(&at, end, &part->head))
+    if (*at != '.' || at[1] < '0' || at[1] > '9')
         return false;
-    if (end - at == 2 && *at == '.')
+    part->head = strtol(at + 1, &at, 10);
+    if (*at == '.')
         part->letter = at[1];
-    return at == end || part->letter != '\0';
+    return true;
 }
 
 static int by_size(const void *a, const void *b)
@@ -178,36 +166,29 @@ static void add_plate(struct circuit_layout *layout, const struct part *part, si
         plate->row = row;
 }
 
-/* Orders plates from below, heads before the MLP of their layer. */
+/* Returns the order of the row of PART from below: heads before the MLP of their layer. */
+static int64_t height_of(const struct part *part)
+{
+    return 2 * part->layer + (part->head < 0);
+}
+
 static int by_height(const void *a, const void *b)
 {
     const struct part *x = &((const struct plate *)a)->of, *y = &((const struct plate *)b)->of;
+    const int64_t above = height_of(x) - height_of(y);
 
-    return x->layer != y->layer             ? (x->layer > y->layer) - (x->layer < y->layer)
-           : (x->head < 0) != (y->head < 0) ? (x->head < 0) - (y->head < 0)
-                                            : (x->head > y->head) - (x->head < y->head);
+    return above != 0 ? (above > 0) - (above < 0) : (x->head > y->head) - (x->head < y->head);
 }
 
-/* Whether A and B stand in one row of the picture. */
-static bool is_level(const struct plate *a, const struct plate *b)
+static enum attn_status read_edges(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                                   struct attn_error *err)
 {
-    return a->of.layer == b->of.layer && (a->of.head < 0) == (b->of.head < 0);
-}
-
-static enum attn_status read_edges(struct circuit_layout *layout, struct attn_error *err)
-{
-    const struct attn_table *table = layout->given->table;
+    const struct attn_table *table = layout->table;
     const size_t n_row = attn_table_n_row(table);
     const size_t values = attn_table_view_find(table, layout->given->of->view.values);
 
     layout->n_sharing = layout->given->of->n_sharing > 0 ? layout->given->of->n_sharing : 1;
-    layout->own = attn_table_find(table, "own");
-    layout->position = attn_table_find_role(table, ATTN_ROLE_POSITION);
-    layout->token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
-    layout->type = attn_table_find(table, "type");
-    layout->looks_at = attn_table_find(table, "looks_at");
-    layout->weight = attn_table_find(table, "weight");
-    ATTN_TRY(ATTN_ALLOC(layout->edges, n_row, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->edges, n_row, err));
     for (size_t row = 0; row < n_row; row++) {
         const struct attn_cell from = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
         const struct attn_cell to = attn_table_role_cell(table, row, ATTN_ROLE_READER);
@@ -221,7 +202,7 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
     if (layout->n > 0)
         qsort(layout->edges, layout->n, sizeof *layout->edges, by_size);
     layout->n_drawn = layout->n < MOST_EDGES ? layout->n : MOST_EDGES;
-    ATTN_TRY(ATTN_ALLOC(layout->plates, 2 * layout->n_drawn, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->plates, 2 * layout->n_drawn, err));
     for (size_t i = 0; i < layout->n_drawn; i++) {
         add_plate(layout, &layout->edges[i].from, layout->edges[i].row);
         add_plate(layout, &layout->edges[i].to, SIZE_MAX);
@@ -230,25 +211,21 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
         qsort(layout->plates, layout->n_plate, sizeof *layout->plates, by_height);
     for (size_t i = 1; i < layout->n_plate; i++)
         layout->plates[i].line =
-            layout->plates[i - 1].line + !is_level(&layout->plates[i], &layout->plates[i - 1]);
+            layout->plates[i - 1].line +
+            (height_of(&layout->plates[i].of) != height_of(&layout->plates[i - 1].of));
     layout->n_line = layout->n_plate > 0 ? layout->plates[layout->n_plate - 1].line + 1 : 0;
     return ATTN_OK;
 }
 
-/* Adds LINK from its writer to PLATE, or the logits. */
-static void add_link(struct circuit_layout *layout, struct link link, const struct plate *plate)
-{
-    link.to = plate;
-    layout->links[layout->n_link++] = link;
-}
-
 /* Finds the curves. An edge into a key head ends in all its heads that are drawn. */
-static enum attn_status find_links(struct circuit_layout *layout, struct attn_error *err)
+static enum attn_status find_links(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                                   struct attn_error *err)
 {
     const struct plate *end = layout->plates + layout->n_plate;
+    const size_t most = layout->n_drawn * layout->n_sharing;
 
-    ATTN_TRY(ATTN_ALLOC(layout->links, layout->n_drawn * layout->n_sharing, err));
-    ATTN_TRY(ATTN_ALLOC(layout->numbers, layout->n_drawn * layout->n_sharing, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->links, most, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->text.taken, layout->n_plate + 2 * most + 1, err));
     for (size_t i = 0; i < layout->n_drawn; i++) {
         const struct edge *edge = &layout->edges[i];
         const struct part *to = &edge->to;
@@ -259,53 +236,31 @@ static enum attn_status find_links(struct circuit_layout *layout, struct attn_er
             if (is_same(&plate->of, &edge->from))
                 link.from = plate;
         if (to->layer == INT64_MAX)
-            add_link(layout, link, NULL);
+            layout->links[layout->n_link++] = link;
         for (const struct plate *plate = layout->plates; plate < end; plate++)
             if (plate->of.layer == to->layer && (plate->of.head < 0) == (to->head < 0) &&
-                (to->head < 0 || plate->of.head / share == to->head))
-                add_link(layout, link, plate);
+                (to->head < 0 || plate->of.head / share == to->head)) {
+                link.to = plate;
+                layout->links[layout->n_link++] = link;
+            }
     }
     return ATTN_OK;
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-static struct attn_cell cell_of(const struct circuit_layout *layout, size_t row, size_t column)
+/* Returns the cell of ROW in the column NAME; missing without it. */
+static struct attn_cell cell_of(const struct circuit_layout *layout, size_t row, const char *name)
 {
-    return attn_table_cell(layout->given->table, row, column);
+    return attn_table_cell(layout->table, row, attn_table_find(layout->table, name));
 }
 
 /* Returns the position of the writer of ROW; -1: unknown. */
 static int64_t position_of(const struct circuit_layout *layout, size_t row)
 {
-    const struct attn_cell cell = cell_of(layout, row, layout->position);
+    const struct attn_cell cell = attn_table_role_cell(layout->table, row, ATTN_ROLE_POSITION);
 
     return cell.type == ATTN_VALUE_INTEGER ? cell.integer : -1;
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    return attn_compare_numbers(((const struct column *)b)->weight,
-                                ((const struct column *)a)->weight);
-}
-
-static int by_position(const void *a, const void *b)
-{
-    const struct column *x = a, *y = b;
-
-    return (x->position > y->position) - (x->position < y->position);
-}
-
-/* Adds WEIGHT to the column of POSITION among ALL [*n]. */
-static void weigh(struct column *all, size_t *n, int64_t position, double weight)
-{
-    size_t i = 0;
-
-    while (i < *n && all[i].position != position)
-        i++;
-    if (i == *n)
-        all[(*n)++] = (struct column){.position = position};
-    all[i].weight += weight;
 }
 
 /* Returns the column of POSITION: the last one if it is no column, that of other words if there
@@ -319,57 +274,95 @@ static size_t column_of(const struct circuit_layout *layout, int64_t position)
     return i;
 }
 
-/* Finds the columns, of the words whose parts carry most. */
-static enum attn_status find_columns(struct circuit_layout *layout, struct attn_error *err)
+/* Adds WEIGHT to the column of POSITION. */
+static void weigh(struct circuit_layout *layout, int64_t position, double weight)
 {
-    struct column *all;
-    size_t n = 0, n_total = 0;
+    struct column *column = layout->columns, *end = column + layout->n_column;
 
-    ATTN_TRY(ATTN_ALLOC(all, layout->n_drawn + 1, err));
+    while (column < end && column->position < position)
+        column++;
+    if (column == end || column->position != position) {
+        memmove(column + 1, column, (size_t)(end - column) * sizeof *column);
+        *column = (struct column){.position = position};
+        layout->n_column++;
+    }
+    column->weight += weight;
+}
+
+/* Makes the word whose parts carry least one of the other words. */
+static void drop_column(struct circuit_layout *layout)
+{
+    struct column *columns = layout->columns, *least = columns, dropped;
+    const struct column *end = columns + layout->n_column;
+
+    for (struct column *column = columns; column < end; column++)
+        if (column->position < INT64_MAX && column->weight < least->weight)
+            least = column;
+    dropped = *least;
+    memmove(least, least + 1, (size_t)(end - least - 1) * sizeof *least);
+    layout->n_column--;
+    weigh(layout, INT64_MAX, dropped.weight);
+}
+
+/* The plates of a row and a column. */
+struct row {
+    size_t n, n_before; /* and how many of them stand at the left of a plate */
+    double wanted;      /* the mean */
+};
+
+/* Returns the row of PLATE. */
+static struct row find_row(const struct circuit_layout *layout, const struct plate *plate)
+{
+    struct row row = {0};
+
+    for (const struct plate *other = layout->plates; other < layout->plates + layout->n_plate;
+         other++) {
+        if (other->line != plate->line || other->column != plate->column)
+            continue;
+        row.n++;
+        row.n_before +=
+            other->wanted < plate->wanted || (other->wanted == plate->wanted && other < plate);
+        row.wanted += (other->wanted - row.wanted) / (double)row.n;
+    }
+    return row;
+}
+
+/* Finds the columns, of the words whose parts carry most. */
+static void find_columns(struct circuit_layout *layout)
+{
     for (size_t i = 0; i < layout->n_drawn; i++)
         if (position_of(layout, layout->edges[i].row) >= 0)
-            weigh(all, &n, position_of(layout, layout->edges[i].row), fabs(layout->edges[i].score));
-    if (n == 0)
-        all[n++] = (struct column){.position = -1};
-    qsort(all, n, sizeof *all, by_weight);
-    if (n > MOST_COLUMNS)
-        all[MOST_COLUMNS - 1].position = INT64_MAX;
-    layout->n_column = n < MOST_COLUMNS ? n : MOST_COLUMNS;
-    qsort(all, layout->n_column, sizeof *all, by_position);
-    memcpy(layout->columns, all, layout->n_column * sizeof *all);
-    attn_free(all);
+            weigh(layout, position_of(layout, layout->edges[i].row), fabs(layout->edges[i].score));
+    if (layout->n_column == 0)
+        weigh(layout, -1, 0);
+    while (layout->n_column > MOST_COLUMNS)
+        drop_column(layout);
+    for (size_t i = 0; i < layout->n_column; i++)
+        layout->columns[i].n_slot = i + 1 < layout->n_column ? 1 : LAST_SLOTS;
     for (size_t i = 0; i < layout->n_drawn; i++)
         if (layout->edges[i].from.layer < 0)
             layout->of_input = column_of(layout, position_of(layout, layout->edges[i].row));
-    for (size_t i = 0; i < layout->n_plate; i++) {
-        struct plate *plate = &layout->plates[i];
-        size_t n_beside = 1;
-
+    for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++)
         plate->column =
             column_of(layout, plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1);
-        for (size_t k = 0; k < i; k++)
-            n_beside +=
-                layout->plates[k].line == plate->line && layout->plates[k].column == plate->column;
-        if (n_beside > layout->columns[plate->column].n_slot)
-            layout->columns[plate->column].n_slot = n_beside;
+    for (size_t i = 0; i < layout->n_plate; i++) {
+        size_t *n_slot = &layout->columns[layout->plates[i].column].n_slot;
+        const struct row row = find_row(layout, &layout->plates[i]);
+
+        *n_slot = row.n > *n_slot ? row.n : *n_slot;
     }
-    for (size_t i = 0; i < layout->n_column; i++) {
-        layout->columns[i].n_slot += layout->columns[i].n_slot == 0;
-        n_total += layout->columns[i].n_slot;
-    }
-    layout->has_spare = n_total < LEAST_SLOTS;
-    if (layout->has_spare) /* room for edges beside the parts, at the answer */
-        layout->columns[layout->n_column - 1].n_slot += LEAST_SLOTS - n_total;
-    return ATTN_OK;
 }
 
 /* --- Places ----------------------------------------------------------------------------------- */
 
+static double width_of_column(const struct circuit_layout *layout, size_t column)
+{
+    return (double)layout->columns[column].n_slot * layout->pitch - GAP + 2 * LANE;
+}
+
 static double middle_of(const struct circuit_layout *layout, size_t column)
 {
-    const struct column *at = &layout->columns[column];
-
-    return at->x + ((double)at->n_slot * layout->pitch - GAP) / 2;
+    return layout->columns[column].x + width_of_column(layout, column) / 2;
 }
 
 /* Sets the ends of LINK: x, y of the writer, x, y of the reader. */
@@ -384,133 +377,52 @@ static void find_ends(const struct circuit_layout *layout, const struct link *li
     ends[3] = link->to ? link->to->y + link->to->height : layout->top;
 }
 
-/* Sets SPOT to the place of the curve between ENDS at T, 0 to 1. */
-static void find_spot(const double ends[4], double t, double spot[2])
+/* Returns where PLATE is wanted: the middle of the ends of its edges, by their scores. */
+static double find_wanted(const struct circuit_layout *layout, const struct plate *plate)
 {
-    const double u = 1 - t, rise = STEEP * (ends[1] - ends[3]);
-    const double parts[] = {u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t};
-
-    spot[0] = (parts[0] + parts[1]) * ends[0] + (parts[2] + parts[3]) * ends[2];
-    spot[1] = parts[0] * ends[1] + parts[1] * (ends[1] - rise) + parts[2] * (ends[3] + rise) +
-              parts[3] * ends[3];
-}
-
-static bool is_over(const struct plate *plate, const double spot[2], double margin)
-{
-    return spot[0] > plate->x - margin && spot[0] < plate->x + plate->width + margin &&
-           spot[1] > plate->y - margin && spot[1] < plate->y + plate->height + margin;
-}
-
-/* Returns how bad the places are: the length of edges, and what they run behind. */
-static double find_cost(const struct circuit_layout *layout)
-{
-    const struct plate *plates = layout->plates;
-    double cost = 0, ends[4], spot[2];
+    double sum = 0, total = 0, ends[4];
 
     for (const struct link *link = layout->links; link < layout->links + layout->n_link; link++) {
+        if (link->from != plate)
+            continue;
         find_ends(layout, link, ends);
-        cost += fabs(ends[2] - ends[0]) * (0.3 + fabs(link->edge->score)) / 4;
-        for (int i = 1; i < SAMPLES; i++) {
-            find_spot(ends, (double)i / SAMPLES, spot);
-            for (size_t k = 0; k < layout->n_plate; k++)
-                if (&plates[k] != link->from && &plates[k] != link->to &&
-                    is_over(&plates[k], spot, 2))
-                    cost += BEHIND;
-        }
+        sum += fabs(link->edge->score) * ends[2];
+        total += fabs(link->edge->score);
     }
-    for (size_t i = 0; i < layout->n_plate; i++)
-        for (size_t k = 0; k < i; k++)
-            if (plates[k].line == plates[i].line && plates[k].column == plates[i].column &&
-                fabs(plates[k].x - plates[i].x) + 0.5 < layout->pitch)
-                cost += OVERLAP;
-    return cost;
+    return total > 0 ? sum / total : middle_of(layout, plate->column);
 }
 
-/* Moves PLATE to step I of its column, or beyond these to the place of another plate, which it
- * changes with; keeps what costs less than *COST. Returns whether it did. */
-static bool try_place(struct circuit_layout *layout, struct plate *plate, size_t i, double *cost)
+/* Places the plates of LINE below those that read them, side by side in their columns. */
+static void place_line(struct circuit_layout *layout, size_t line)
 {
-    const struct column *column = &layout->columns[plate->column];
-    struct plate *other = i > STEPS ? &layout->plates[i - STEPS - 1] : NULL;
-    const double x = plate->x, inset = (layout->pitch - GAP - plate->width) / 2;
-    double found;
+    struct plate *end = layout->plates + layout->n_plate;
 
-    if (other && (other->column != plate->column || other->width != plate->width))
-        return false;
-    plate->x = other ? other->x
-                     : column->x + inset +
-                           layout->pitch * (double)(column->n_slot - 1) * (double)i / STEPS;
-    if (other)
-        other->x = x;
-    found = find_cost(layout);
-    if (found < *cost - 1e-6) {
-        *cost = found;
-        return true;
+    for (struct plate *plate = layout->plates; plate < end; plate++)
+        if (plate->line == line)
+            plate->wanted = find_wanted(layout, plate);
+    for (struct plate *plate = layout->plates; plate < end; plate++) {
+        const struct row row = find_row(layout, plate);
+        const double half = ((double)row.n * layout->pitch - GAP) / 2;
+        const double left = layout->columns[plate->column].x + LANE;
+        const double right = left + width_of_column(layout, plate->column) - 2 * LANE;
+
+        if (plate->line == line)
+            plate->x = fmax(left, fmin(row.wanted - half, right - 2 * half)) +
+                       (double)row.n_before * layout->pitch +
+                       (layout->pitch - GAP - plate->width) / 2;
     }
-    if (other)
-        other->x = plate->x;
-    plate->x = x;
-    return false;
 }
 
 /* Places the columns. Returns the right end. */
 static double place_columns(struct circuit_layout *layout)
 {
-    double x = layout->left;
+    double x = layout->left + GAP / 2.0;
 
     for (size_t i = 0; i < layout->n_column; i++) {
-        layout->columns[i].x = x + GAP / 2.0;
-        x += layout->pitch * (double)layout->columns[i].n_slot + GAP;
+        layout->columns[i].x = x;
+        x += width_of_column(layout, i) + GAP;
     }
-    return x - GAP / 2.0;
-}
-
-/* Finds places by a local search, after each plate got a slot. Returns their cost. */
-static double search_places(struct circuit_layout *layout)
-{
-    bool has_changed = true;
-    double cost;
-
-    place_columns(layout);
-    for (size_t i = 0; i < layout->n_link; i++)
-        layout->links[i].end = middle_of(layout, layout->n_column - 1);
-    for (size_t i = 0; i < layout->n_plate; i++) {
-        struct plate *plate = &layout->plates[i];
-        const struct column *column = &layout->columns[plate->column];
-        size_t n_before = 0;
-
-        for (size_t k = 0; k < i; k++)
-            n_before +=
-                layout->plates[k].line == plate->line && layout->plates[k].column == plate->column;
-        plate->x =
-            column->x + (layout->pitch - GAP - plate->width) / 2 + layout->pitch * (double)n_before;
-    }
-    cost = find_cost(layout);
-    for (int sweep = 0; sweep < SWEEPS && has_changed; sweep++) {
-        has_changed = false;
-        for (size_t i = 0; i < layout->n_plate; i++)
-            for (size_t k = 0; k < STEPS + 1 + layout->n_plate; k++)
-                has_changed |= try_place(layout, &layout->plates[i], k, &cost);
-    }
-    return cost;
-}
-
-/* Finds the places of all, with room beside the parts at the answer or at the input. */
-static void find_places(struct circuit_layout *layout)
-{
-    struct column *first = &layout->columns[layout->of_input];
-    struct column *last = &layout->columns[layout->n_column - 1];
-    const double cost = search_places(layout);
-
-    if (!layout->has_spare || first == last)
-        return;
-    first->n_slot++;
-    last->n_slot--;
-    if (search_places(layout) < cost - 4 * BEHIND) /* edges run less behind parts */
-        return;
-    first->n_slot--;
-    last->n_slot++;
-    search_places(layout);
+    return x - GAP;
 }
 
 static double width_of(const struct link *link)
@@ -521,41 +433,38 @@ static double width_of(const struct link *link)
 /* Lays the ends of edges at the logits side by side, in the order of their writers. */
 static void spread_ends(struct circuit_layout *layout)
 {
-    double x = middle_of(layout, layout->n_column - 1), total = 0, ends[4];
+    const struct link *last = layout->links + layout->n_link;
 
-    for (size_t i = 0; i < layout->n_link; i++)
-        total += layout->links[i].to ? 0 : width_of(&layout->links[i]) + 2;
-    for (size_t i = 0; i < layout->n_link; i++) {
-        struct link *link = &layout->links[i];
-        double before = 0;
+    for (struct link *link = layout->links; link < last; link++) {
+        link->end = middle_of(layout, layout->n_column - 1);
+        for (const struct link *other = layout->links; other < last && !link->to; other++) {
+            double ends[4], at[4];
 
-        if (link->to)
-            continue;
-        find_ends(layout, link, ends);
-        for (size_t k = 0; k < layout->n_link; k++) {
-            const struct link *other = &layout->links[k];
-            double at[4];
-
+            find_ends(layout, link, ends);
             find_ends(layout, other, at);
-            if (!other->to && other != link && (at[0] < ends[0] || (at[0] == ends[0] && k < i)))
-                before += width_of(other) + 2;
+            if (!other->to && other != link)
+                link->end += (at[0] < ends[0] || (at[0] == ends[0] && other < link) ? 0.5 : -0.5) *
+                             (width_of(other) + 2);
         }
-        link->end = x - total / 2 + before + (width_of(link) + 2) / 2;
     }
+}
+
+/* Finds the places of plates, from the answer to the input, and of the ends of edges. */
+static void find_places(struct circuit_layout *layout)
+{
+    for (size_t i = 0; i < layout->n_link; i++)
+        layout->links[i].end = middle_of(layout, layout->n_column - 1);
+    for (size_t line = layout->n_line; line-- > 0;)
+        place_line(layout, line);
+    spread_ends(layout);
 }
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Writes the token in CELL without the blanks around it, cut to WIDTH columns, to the scratch
- * buffer. */
+/* Writes the token in CELL, cut to WIDTH columns, to the scratch buffer. */
 static void append_word(struct attn_figure_pen *pen, const struct attn_cell *cell, size_t width)
 {
-    struct attn_buffer text = {0};
-
-    attn_escape_append(&text, cell->text, cell->size);
-    attn_text_append_label(&pen->scratch, text.data, text.size, width, ATTN_ELLIPSIS);
-    pen->scratch.has_failed |= text.has_failed;
-    attn_buffer_release(&text);
+    attn_table_append_label(&pen->scratch, cell->text, cell->size, width);
 }
 
 /* Appends NUMBER with DIGITS decimals and a minus sign. */
@@ -571,9 +480,9 @@ static void append_number(struct attn_buffer *text, double number, int digits)
 static void write_line(struct attn_figure_pen *pen, const struct circuit_layout *layout,
                        const struct plate *plate, int i)
 {
-    const struct attn_cell own = cell_of(layout, plate->row, layout->own);
-    const struct attn_cell word = cell_of(layout, plate->row, layout->looks_at);
-    const struct attn_cell weight = cell_of(layout, plate->row, layout->weight);
+    const struct attn_cell own = cell_of(layout, plate->row, "own");
+    const struct attn_cell word = cell_of(layout, plate->row, "looks_at");
+    const struct attn_cell weight = cell_of(layout, plate->row, "weight");
 
     pen->scratch.size = 0;
     if (i == 0 && plate->of.head < 0)
@@ -597,16 +506,10 @@ static double scratch_width(const struct attn_figure_pen *pen, double size)
     return attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) * size;
 }
 
-/* Returns the size of the smaller letters. */
-static double small_of(const struct attn_figure_pen *pen)
-{
-    return pen->is_printed ? attn_figure_least_letters(pen) : pen->letters.tick;
-}
-
 /* Sets the sizes of plates: all heads are as wide as the widest. */
 static void size_plates(struct attn_figure_pen *pen, struct circuit_layout *layout)
 {
-    const double small = small_of(pen), name = pen->letters.label * 0.9;
+    const double small = pen->letters.tick, name = pen->letters.label * 0.9;
     double heads = 0, mlps = 0;
 
     layout->line = small + 4;
@@ -630,7 +533,8 @@ static void size_plates(struct attn_figure_pen *pen, struct circuit_layout *layo
     layout->pitch = heads + GAP;
     for (size_t i = 0; i < layout->n_plate; i++) {
         struct plate *plate = &layout->plates[i];
-        const bool is_high = plate->of.head >= 0 && layout->looks_at < SIZE_MAX;
+        const bool is_high =
+            plate->of.head >= 0 && attn_table_find(layout->table, "looks_at") < SIZE_MAX;
 
         plate->width = plate->of.head < 0 ? ceil(mlps) : heads;
         plate->height = ceil(is_high ? name + layout->line + 2 * PAD : small + 2 * PAD);
@@ -646,7 +550,8 @@ static void place(struct attn_figure_pen *pen, struct circuit_layout *layout)
     const struct plate *plates = layout->plates;
 
     layout->right = place_columns(layout);
-    y = ceil(attn_figure_add_heading(pen, fmax(layout->right, 380))) + layout->line + 2 * PAD + 2;
+    y = ceil(attn_figure_add_heading(pen, fmax(layout->right, LEAST_WIDTH))) + layout->line +
+        2 * PAD + 2;
     layout->top = y;
     y += FAR;
     for (size_t i = layout->n_plate; i-- > 0;) {
@@ -679,7 +584,7 @@ static uint32_t color_of(const struct attn_figure_pen *pen, double score)
 /* Returns the fact NAME about the table; missing if it was not run. */
 static struct attn_cell fact_of(const struct circuit_layout *layout, const char *name)
 {
-    const struct attn_table *about = attn_table_about(layout->given->table);
+    const struct attn_table *about = attn_table_about(layout->table);
 
     return about ? attn_table_cell(about, 0, attn_table_find(about, name)) : attn_cell_missing();
 }
@@ -690,91 +595,76 @@ static void add_columns(struct attn_figure_pen *pen, const struct circuit_layout
 {
     const double top = layout->top + FAR / 2.0;
     const struct attn_cell other = fact_of(layout, "instead");
-    struct attn_shape_text text = {.size = pen->letters.label,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .is_bold = true,
-                                   .y = layout->bottom + pen->letters.label + 3};
+    const double y = layout->bottom + pen->letters.label + 3;
 
     for (size_t i = 0; i < layout->n_column; i++) {
         const struct column *column = &layout->columns[i];
-        const double width = (double)column->n_slot * layout->pitch;
+        const double x = middle_of(layout, i);
         size_t row = 0;
 
         attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){column->x - GAP / 2.0, top, width,
+                            (struct attn_shape_box){column->x, top, width_of_column(layout, i),
                                                     layout->bottom - top, ground_of(pen)});
-        text.x = middle_of(layout, i);
-        text.color = i == layout->of_input ? attn_streams_color(pen, 1) : pen->ink;
         pen->scratch.size = 0;
         if (column->position == INT64_MAX)
             attn_buffer_append_string(&pen->scratch, "other words");
-        while (row < attn_table_n_row(layout->given->table) &&
+        while (row < attn_table_n_row(layout->table) &&
                position_of(layout, row) != column->position)
             row++;
-        const struct attn_cell word = cell_of(layout, row, layout->token);
+        const struct attn_cell word = attn_table_role_cell(layout->table, row, ATTN_ROLE_TOKEN);
 
         if (word.type == ATTN_VALUE_TEXT)
             append_word(pen, &word, LONG_WORD);
-        add_scratch(pen, text);
+        add_scratch(pen, (struct attn_shape_text){x, y, pen->letters.label,
+                                                  i == layout->of_input ? attn_streams_color(pen, 1)
+                                                                        : pen->ink,
+                                                  ATTN_ANCHOR_MIDDLE, .is_bold = true});
         if (i != layout->of_input || other.type != ATTN_VALUE_TEXT)
             continue;
         pen->scratch.size = 0;
         attn_buffer_append_string(&pen->scratch, "instead of ");
         append_word(pen, &other, LONG_WORD);
-        add_scratch(pen, (struct attn_shape_text){.x = text.x,
-                                                  .y = text.y + layout->line,
-                                                  .size = small_of(pen),
-                                                  .color = attn_streams_color(pen, -1),
-                                                  .anchor = ATTN_ANCHOR_MIDDLE});
+        add_scratch(pen, (struct attn_shape_text){x, y + layout->line, pen->letters.tick,
+                                                  attn_streams_color(pen, -1), ATTN_ANCHOR_MIDDLE,
+                                                  .is_bold = false});
     }
 }
 
 /* Adds the numbers of layers. */
 static void add_layers(struct attn_figure_pen *pen, const struct circuit_layout *layout)
 {
-    struct attn_shape_text text = {.x = layout->left - 4,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
-
     for (size_t i = 0; i < layout->n_plate; i++) {
         const struct plate *plate = &layout->plates[i];
 
-        text.y = plate->y + plate->height / 2 + 0.35 * text.size;
-        if (i == 0 || plate[-1].of.layer != plate->of.layer)
-            attn_shapes_add_number(pen->shapes, &text, (size_t)plate->of.layer);
+        if (i > 0 && plate[-1].of.layer == plate->of.layer)
+            continue;
+        pen->scratch.size = 0;
+        attn_buffer_append_integer(&pen->scratch, plate->of.layer);
+        add_scratch(pen,
+                    (struct attn_shape_text){
+                        layout->left - 4, plate->y + plate->height / 2 + 0.35 * pen->letters.tick,
+                        pen->letters.tick, pen->faint, ATTN_ANCHOR_END, .is_bold = false});
     }
     attn_figure_add_axis_name(pen, 0, (layout->bottom + layout->top) / 2, "layer");
 }
 
-/* Sets the mark of a head: its layer, head, position and key head, "h17.4.9.1". */
-static void set_mark(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                     const struct plate *plate)
+/* Keeps numbers out of a box. */
+static void take(struct circuit_layout *layout, double x, double y, double width, double height)
 {
-    char mark[MARK];
-
-    snprintf(mark, sizeof mark, "h%lld.%lld.%lld.%lld", (long long)plate->of.layer,
-             (long long)plate->of.head,
-             (long long)(plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1),
-             (long long)(plate->of.head / (int64_t)layout->n_sharing));
-    attn_shapes_set_mark(pen->shapes, plate->of.head < 0 ? "" : mark);
+    layout->text.taken[layout->text.n_taken++] = (struct attn_shape_box){x, y, width, height, 0};
 }
 
-static void add_plate_shapes(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+/* Adds PLATE. The mark of a head is its layer, head, position and key head, "h17.4.9.1". */
+static void add_plate_shapes(struct attn_figure_pen *pen, struct circuit_layout *layout,
                              const struct plate *plate)
 {
     const bool is_head = plate->of.head >= 0;
-    const struct attn_cell type = cell_of(layout, plate->row, layout->type);
+    const struct attn_cell type = cell_of(layout, plate->row, "type");
     const struct attn_head_kind *kind =
         type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
-    const double x = plate->x, y = plate->y, right = x + plate->width, small = small_of(pen);
-    const double name = is_head ? 0.9 * pen->letters.label : small;
-    struct attn_shape_text text = {.x = is_head ? x + BAR + PAD : x + plate->width / 2,
-                                   .y = y + PAD + 0.82 * name,
-                                   .size = name,
-                                   .color = pen->ink,
-                                   .anchor = is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
-                                   .is_bold = is_head};
+    const double x = plate->x, y = plate->y, right = x + plate->width, small = pen->letters.tick;
+    const double name = is_head ? 0.9 * pen->letters.label : small, left = x + BAR + PAD;
+    const double line = y + PAD + 0.82 * name;
 
     attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, plate->width, plate->height,
                                                              pen->shapes->paper});
@@ -784,21 +674,36 @@ static void add_plate_shapes(struct attn_figure_pen *pen, const struct circuit_l
                              x, y, BAR, plate->height,
                              attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme))});
     attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
-    set_mark(pen, layout, plate);
+    take(layout, x, y, plate->width, plate->height);
+    if (is_head)
+        attn_shapes_set_mark(
+            pen->shapes, "h%lld.%lld.%lld.%lld", (long long)plate->of.layer,
+            (long long)plate->of.head,
+            (long long)(plate->row < SIZE_MAX ? position_of(layout, plate->row) : -1),
+            (long long)(plate->of.head / (int64_t)layout->n_sharing));
     write_line(pen, layout, plate, 0);
-    add_scratch(pen, text);
+    if (is_head)
+        add_scratch(pen, (struct attn_shape_text){left, line, name, pen->ink, ATTN_ANCHOR_START,
+                                                  .is_bold = true});
+    else
+        add_scratch(pen, (struct attn_shape_text){(x + right) / 2, line, name, pen->ink,
+                                                  ATTN_ANCHOR_MIDDLE, .is_bold = false});
     write_line(pen, layout, plate, 2);
-    text.y += layout->line + 1;
-    text.size = small;
-    text.is_bold = false;
-    add_scratch(pen, text);
+    add_scratch(pen, (struct attn_shape_text){left, line + layout->line + 1, small, pen->ink,
+                                              ATTN_ANCHOR_START, .is_bold = false});
     write_line(pen, layout, plate, 1);
-    text.y -= layout->line + 1;
-    text.x = right - PAD;
-    text.color = pen->faint;
-    text.anchor = ATTN_ANCHOR_END;
-    add_scratch(pen, text);
-    attn_shapes_set_mark(pen->shapes, "");
+    add_scratch(pen, (struct attn_shape_text){right - PAD, line, small, pen->faint, ATTN_ANCHOR_END,
+                                              .is_bold = false});
+    attn_shapes_end_mark(pen->shapes);
+}
+
+/* Sets the place of AT to that of the curve between ENDS at T, 0 to 1. */
+static void find_spot(const double ends[4], double t, struct attn_shape_text *at)
+{
+    const double u = 1 - t, begin = u * u * (1 + 2 * t), rise = STEEP * (ends[1] - ends[3]);
+
+    at->x = begin * ends[0] + (1 - begin) * ends[2];
+    at->y = begin * ends[1] + (1 - begin) * ends[3] + 3 * u * t * (t - u) * rise;
 }
 
 /* Whether no larger edge enters where LINK ends: the letter is drawn once. */
@@ -810,79 +715,86 @@ static bool is_first(const struct circuit_layout *layout, const struct link *lin
     return true;
 }
 
-/* Adds the curve of LINK, and the letter of what reads. */
-static void add_link_shapes(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                            const struct link *link)
+/* Adds a piece of LINK from x, y to x, y. */
+static void add_piece(struct attn_figure_pen *pen, struct link *link, const double piece[4])
 {
-    struct attn_shape_text letter = {.size = small_of(pen), .color = pen->faint};
-    double ends[4], rise;
-    char mark[MARK];
+    const double rise = STEEP * (piece[1] - piece[3]), *longest = link->piece;
 
-    find_ends(layout, link, ends);
-    rise = STEEP * (ends[1] - ends[3]);
-    snprintf(mark, sizeof mark, "%zu", link->edge->row);
-    attn_shapes_set_mark(pen->shapes, mark);
     attn_shapes_add_curve(
-        pen->shapes, (struct attn_shape_curve){ends[0], ends[1], ends[0], ends[1] - rise, ends[2],
-                                               ends[3] + rise, ends[2], ends[3], width_of(link),
-                                               color_of(pen, link->edge->score)});
-    attn_shapes_set_mark(pen->shapes, "");
-    letter.x = ends[2] + width_of(link) / 2 + 2;
-    letter.y = ends[3] + letter.size;
-    if (link->letter != '\0' && is_first(layout, link))
-        attn_shapes_add_text(pen->shapes, &letter, &link->letter, 1);
+        pen->shapes, (struct attn_shape_curve){piece[0], piece[1], piece[0], piece[1] - rise,
+                                               piece[2], piece[3] + rise, piece[2], piece[3],
+                                               width_of(link), color_of(pen, link->edge->score)});
+    if (fabs(piece[2] - piece[0]) + fabs(piece[3] - piece[1]) >
+        fabs(longest[2] - longest[0]) + fabs(longest[3] - longest[1]))
+        memcpy(link->piece, piece, sizeof link->piece);
 }
 
-/* Whether BOX hides no part and no other number. */
-static bool is_free(const struct circuit_layout *layout, const struct attn_shape_box *box)
+/* Returns about the x at Y of a curve from AT to the end of ENDS. */
+static double x_at(const double at[2], const double ends[4], double y)
 {
-    for (size_t i = 0; i < layout->n_plate + layout->n_number; i++) {
-        const struct plate *plate = &layout->plates[i];
-        const struct attn_shape_box other =
-            i < layout->n_plate
-                ? (struct attn_shape_box){plate->x, plate->y, plate->width, plate->height, 0}
-                : layout->numbers[i - layout->n_plate];
+    const double t = (at[1] - y) / (at[1] - ends[3]);
 
-        if (box->x < other.x + other.width && other.x < box->x + box->width &&
-            box->y < other.y + other.height && other.y < box->y + box->height)
-            return false;
+    return at[0] + (ends[2] - at[0]) * t * t * (3 - 2 * t);
+}
+
+/* Adds the curve of LINK, which passes the plates before which it would run at their nearer side,
+ * and the letter of what reads. */
+static void add_link_shapes(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                            struct link *link)
+{
+    const double width = width_of(link);
+    struct attn_shape_text letter = {.size = pen->letters.tick, .color = pen->faint};
+    double ends[4], at[2];
+
+    find_ends(layout, link, ends);
+    memcpy(at, ends, sizeof at);
+    attn_shapes_set_mark(pen->shapes, "%zu", link->edge->row);
+    for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++) {
+        const double foot = x_at(at, ends, plate->y + plate->height),
+                     top = x_at(at, ends, plate->y);
+        const double left = plate->x - BESIDE, right = plate->x + plate->width + BESIDE;
+        const bool is_right = foot + top > left + right;
+        const double offset = plate->beside[is_right] + width / 2;
+        const double beside = is_right ? right + offset : left - offset;
+
+        if (plate->y >= at[1] || plate->y <= ends[3] || fmax(foot, top) < left ||
+            fmin(foot, top) > right)
+            continue;
+        plate->beside[is_right] += width + 2;
+        add_piece(pen, link, (double[]){at[0], at[1], beside, plate->y + plate->height});
+        at[0] = beside;
+        at[1] = plate->y;
+        add_piece(pen, link, (double[]){beside, plate->y + plate->height + 1, beside, at[1] - 1});
     }
-    return box->y > layout->top;
+    add_piece(pen, link, (double[]){at[0], at[1], ends[2], ends[3]});
+    attn_shapes_end_mark(pen->shapes);
+    letter.x = ends[2] + width / 2 + 2;
+    letter.y = ends[3] + letter.size;
+    if (link->letter == '\0' || !is_first(layout, link))
+        return;
+    attn_shapes_add_text(pen->shapes, &letter, &link->letter, 1);
+    take(layout, letter.x, ends[3], letter.size * ATTN_SHAPES_EM, letter.size);
 }
 
 /* Writes the number of LINK on its curve, where it hides nothing; else it has none. */
 static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layout,
                        const struct link *link)
 {
-    static const double spots[] = {0.5, 0.4, 0.6, 0.3, 0.7};
-    struct attn_shape_text text = {
-        .size = small_of(pen), .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
-    struct attn_shape_box box = {.height = text.size + 1, .color = ground_of(pen)};
-    double ends[4], spot[2];
+    static const double spots[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
+    struct attn_shape_text at = {.color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
+    bool is_done = fabs(link->edge->score) < LEAST_NUMBER;
 
-    if (fabs(link->edge->score) < LEAST_NUMBER)
-        return;
-    find_ends(layout, link, ends);
     pen->scratch.size = 0;
     append_number(&pen->scratch, link->edge->score, 2);
-    box.width = scratch_width(pen, text.size) + 2;
-    for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
-        find_spot(ends, spots[i], spot);
-        box.x = spot[0] - box.width / 2;
-        box.y = spot[1] - box.height / 2;
-        if (!is_free(layout, &box))
-            continue;
-        layout->numbers[layout->n_number++] = box;
-        attn_shapes_add_box(pen->shapes, box);
-        text.x = spot[0];
-        text.y = spot[1] + 0.35 * text.size;
-        add_scratch(pen, text);
-        return;
+    for (size_t i = 0; i < sizeof spots / sizeof *spots && !is_done; i++) {
+        find_spot(link->piece, spots[i], &at);
+        is_done = attn_streams_add_text(pen, &layout->text, at, pen->scratch.data,
+                                        pen->scratch.size, true);
     }
 }
 
 /* Adds the box of the answer, with the metric of both texts. */
-static void add_answer(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+static void add_answer(struct attn_figure_pen *pen, struct circuit_layout *layout)
 {
     const struct attn_table_picture *of = layout->given->of;
     const struct attn_cell clean = fact_of(layout, "clean"), other = fact_of(layout, "corrupted");
@@ -908,50 +820,45 @@ static void add_answer(struct attn_figure_pen *pen, const struct circuit_layout 
     half = scratch_width(pen, size) / 2 * 1.05 + 2 * PAD;
     const double middle = fmin(x, pen->shapes->width - half - 2);
 
+    take(layout, middle - half, layout->top - height, 2 * half, height);
     attn_figure_add_outline(
         pen, (double[]){middle - half, layout->top - height, middle + half, layout->top}, 1.4,
         pen->ink);
-    add_scratch(pen, (struct attn_shape_text){.x = middle,
-                                              .y = layout->top - height / 2 + 0.35 * size,
-                                              .size = size,
-                                              .color = pen->ink,
-                                              .anchor = ATTN_ANCHOR_MIDDLE,
-                                              .is_bold = true});
+    add_scratch(pen, (struct attn_shape_text){middle, layout->top - height / 2 + 0.35 * size, size,
+                                              pen->ink, ATTN_ANCHOR_MIDDLE, .is_bold = true});
 }
 
 /* Adds the scratch buffer as a line of the legend, cut to the width; Y is its baseline. */
 static void add_line(struct attn_figure_pen *pen, double y)
 {
-    const struct attn_shape_text at = {
-        .x = ATTN_FIGURE_PAD, .y = y, .size = small_of(pen), .color = pen->faint};
     const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
-    size_t n = pen->scratch.size;
+    struct attn_buffer *line = &pen->scratch;
 
-    while (n > 0 && attn_figure_string_width(pen, pen->scratch.data, n) * at.size > room)
-        for (n--; n > 0 && ((unsigned char)pen->scratch.data[n] & 0xc0) == 0x80;)
-            n--;
-    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, n);
+    while (line->size > 0 && scratch_width(pen, pen->letters.tick) > room)
+        for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
+            line->size--;
+    add_scratch(pen, (struct attn_shape_text){ATTN_FIGURE_PAD, y, pen->letters.tick, pen->faint,
+                                              ATTN_ANCHOR_START, .is_bold = false});
 }
 
 /* Writes the first path of the facts, with the names of the picture. */
 static void write_path(struct attn_figure_pen *pen, const struct attn_cell *paths)
 {
-    const char *at = paths->text, *end = memchr(at, '\n', paths->size);
+    const char *at = paths->text, *line = memchr(at, '\n', paths->size);
+    const char *end = line ? line : at + paths->size;
 
-    end = end ? end : at + paths->size;
     attn_buffer_append_string(&pen->scratch, "strongest path: ");
     while (at < end) {
         const size_t n = (size_t)(end - at), n_digit = strspn(at, "0123456789");
 
-        if (n > 1 && memcmp(at, "->", 2) == 0) {
-            attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92");
-            at += 2;
-        } else if (n_digit > 0 && n > n_digit + 4 && memcmp(at + n_digit, ".mlp", 4) == 0) {
+        if (n > n_digit + 4 && memcmp(at + n_digit, ".mlp", 4) == 0) {
             attn_buffer_append_format(&pen->scratch, "MLP %.*s", (int)n_digit, at);
             at += n_digit + 4;
+        } else if (n > 1 && memcmp(at, "->", 2) == 0) {
+            attn_buffer_append_string(&pen->scratch, "\xe2\x86\x92");
+            at += 2;
         } else {
-            attn_buffer_append(&pen->scratch, at, n_digit > 0 ? n_digit : 1);
-            at += n_digit > 0 ? n_digit : 1;
+            attn_buffer_append_char(&pen->scratch, *at++);
         }
     }
 }
@@ -963,15 +870,14 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout 
 
     x = attn_streams_add_sample(pen, x, y, "for", attn_streams_color(pen, 1), OPACITY);
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
-    attn_shapes_add_string(
-        pen->shapes,
-        &(struct attn_shape_text){
-            .x = x, .y = y + 0.35 * pen->letters.tick, .size = small_of(pen), .color = pen->faint},
-        "full width: the whole answer");
+    pen->scratch.size = 0;
+    attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
+    add_scratch(pen, (struct attn_shape_text){x, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                                              pen->faint, ATTN_ANCHOR_START, .is_bold = false});
     y += layout->line + 5;
     pen->scratch.size = 0;
     attn_buffer_append_string(
-        &pen->scratch, layout->own < SIZE_MAX
+        &pen->scratch, attn_table_find(layout->table, "own") < SIZE_MAX
                            ? "%: own effect; \xe2\x86\x92: where it looks; q k v: what an edge "
                              "changes"
                            : "q k v: what an edge changes");
@@ -1009,63 +915,51 @@ static void find_change(const char *text, size_t n, const char *other, size_t n_
     change[1] = n - end;
 }
 
-/* Whether TEXT [n] has letters that run from right to left, whose words are not drawn one by one.
- */
-static bool runs_leftwards(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] >= 0xd6 && (unsigned char)text[i] <= 0xdf)
-            return true;
-    return false;
-}
-
 /* Adds the clean text below the words, the change in color, in one line; texts that are too long
  * lose their begin. */
 static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
 {
     const struct attn_figure_text *texts = layout->given->of->texts;
-    struct attn_shape_text at = {
-        .x = ATTN_FIGURE_PAD, .y = y, .size = small_of(pen), .color = pen->faint};
-    const double room = (pen->shapes->width - 2 * ATTN_FIGURE_PAD) / at.size;
+    const double size = pen->letters.tick, room = pen->shapes->width - 2 * ATTN_FIGURE_PAD - size;
+    struct attn_buffer all = {0};
     size_t change[2], begin = 0;
+    double x = ATTN_FIGURE_PAD;
 
     if (!texts[0].text || !texts[1].text || texts[0].n == 0)
         return;
     find_change(texts[0].text, texts[0].n, texts[1].text, texts[1].n, change);
+    attn_escape_append(&all, texts[0].text, texts[0].n);
+    if (all.size != texts[0].n || attn_text_is_right_to_left(texts[0].text, texts[0].n))
+        change[0] = change[1] = all.size;
+    while (begin < all.size &&
+           attn_figure_string_width(pen, all.data + begin, all.size - begin) * size > room) {
+        const char *blank = memchr(all.data + begin, ' ', all.size - begin);
+
+        begin = blank ? (size_t)(blank - all.data) + 1 : all.size;
+    }
     pen->scratch.size = 0;
-    attn_escape_append(&pen->scratch, texts[0].text, texts[0].n);
-    if (pen->scratch.size != texts[0].n || runs_leftwards(texts[0].text, texts[0].n))
-        change[0] = change[1] = pen->scratch.size;
-    while (begin < pen->scratch.size &&
-           attn_figure_string_width(pen, pen->scratch.data + begin, pen->scratch.size - begin) >
-               room - (begin > 0 ? 1 : 0)) {
-        const char *blank = memchr(pen->scratch.data + begin, ' ', pen->scratch.size - begin);
-
-        begin = blank ? (size_t)(blank - pen->scratch.data) + 1 : pen->scratch.size;
-    }
-    at.x += attn_figure_string_width(pen, pen->scratch.data + begin,
-                                     (change[0] < begin ? begin : change[0]) - begin) *
-                at.size +
-            (begin > 0 ? at.size : 0);
+    attn_buffer_append_string(&pen->scratch, begin > 0 ? ATTN_ELLIPSIS : "");
+    add_scratch(
+        pen, (struct attn_shape_text){x, y, size, pen->faint, ATTN_ANCHOR_START, .is_bold = false});
+    x += begin > 0 ? size : 0;
     for (int i = 0; i < 3; i++) { /* what stands before the change ends at it, in any font */
-        const size_t ends[] = {begin, change[0], change[1], pen->scratch.size};
-        const size_t from = ends[i] < begin ? begin : ends[i], to = ends[i + 1];
+        const size_t ends[] = {begin, change[0], change[1], all.size};
+        const size_t from = ends[i] < begin ? begin : ends[i];
+        const size_t to = ends[i + 1] < begin ? begin : ends[i + 1];
+        const double bold = i == 1 && pen->is_printed ? 1.08 : 1;
+        const double width =
+            attn_figure_string_width(pen, all.data + from, to - from) * size * bold;
 
-        at.is_bold = i == 1;
-        at.color = i == 1 ? attn_streams_color(pen, 1) : pen->faint;
-        at.anchor = i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START;
-        if (to > from)
-            attn_shapes_add_text(pen->shapes, &at, pen->scratch.data + from, to - from);
-        if (i == 1 && to > from)
-            at.x += attn_figure_string_width(pen, pen->scratch.data + from, to - from) * at.size *
-                    (pen->is_printed ? 1.08 : 1);
+        x += i == 0 ? width : 0;
+        pen->scratch.size = 0;
+        attn_buffer_append(&pen->scratch, all.data + from, to - from);
+        add_scratch(pen, (struct attn_shape_text){
+                             x, y, size, i == 1 ? attn_streams_color(pen, 1) : pen->faint,
+                             i == 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START, .is_bold = i == 1});
+        x += i == 1 ? width : 0;
     }
-    if (begin > 0)
-        attn_shapes_add_string(
-            pen->shapes,
-            &(struct attn_shape_text){
-                .x = ATTN_FIGURE_PAD, .y = y, .size = at.size, .color = pen->faint},
-            ATTN_ELLIPSIS);
+    pen->scratch.has_failed |= all.has_failed;
+    attn_buffer_release(&all);
 }
 
 /* Says which share of the answer the circuit keeps, if it was run. */
@@ -1079,47 +973,34 @@ static void find_finding(struct attn_figure_pen *pen, const struct circuit_layou
                                   100 * share.real);
 }
 
-static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout *layout,
-                             struct attn_error *err)
-{
-    double below;
-
-    ATTN_TRY(read_edges(layout, err));
-    ATTN_TRY(find_columns(layout, err));
-    ATTN_TRY(find_links(layout, err));
-    find_finding(pen, layout);
-    pen->has_text &= !layout->given->of->texts[0].text || !layout->given->of->texts[1].text;
-    size_plates(pen, layout);
-    layout->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
-    place(pen, layout);
-    below = layout->bottom + pen->letters.label + 2 * layout->line + 6;
-    pen->shapes->height = ceil(below + LEGEND + 4 * layout->line + ATTN_FIGURE_PAD);
-    if (pen->is_measuring)
-        return ATTN_OK;
-    find_places(layout);
-    spread_ends(layout);
-    add_columns(pen, layout);
-    add_layers(pen, layout);
-    for (size_t i = 0; i < layout->n_link; i++)
-        add_link_shapes(pen, layout, &layout->links[i]);
-    for (size_t i = 0; i < layout->n_plate; i++)
-        add_plate_shapes(pen, layout, &layout->plates[i]);
-    for (size_t i = 0; i < layout->n_link; i++)
-        add_number(pen, layout, &layout->links[i]);
-    add_answer(pen, layout);
-    add_sentence(pen, layout, below);
-    add_legend(pen, layout, below + LEGEND);
-    return ATTN_OK;
-}
-
 enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct circuit_layout layout = {.given = pen->content};
-    const enum attn_status status = draw(pen, &layout, err);
+    struct circuit_layout layout = {.given = pen->content, .table = pen->content->table};
+    double below;
 
-    attn_free(layout.edges);
-    attn_free(layout.plates);
-    attn_free(layout.links);
-    attn_free(layout.numbers);
-    return status;
+    ATTN_TRY(read_edges(pen, &layout, err));
+    find_columns(&layout);
+    ATTN_TRY(find_links(pen, &layout, err));
+    find_finding(pen, &layout);
+    pen->has_text &= !layout.given->of->texts[0].text || !layout.given->of->texts[1].text;
+    size_plates(pen, &layout);
+    layout.left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
+    place(pen, &layout);
+    below = layout.bottom + pen->letters.label + 2 * layout.line + 6;
+    pen->shapes->height = ceil(below + LEGEND + 4 * layout.line + ATTN_FIGURE_PAD);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    find_places(&layout);
+    add_columns(pen, &layout);
+    add_layers(pen, &layout);
+    for (size_t i = 0; i < layout.n_link; i++)
+        add_link_shapes(pen, &layout, &layout.links[i]);
+    for (size_t i = 0; i < layout.n_plate; i++)
+        add_plate_shapes(pen, &layout, &layout.plates[i]);
+    add_answer(pen, &layout);
+    for (size_t i = 0; i < layout.n_link; i++)
+        add_number(pen, &layout, &layout.links[i]);
+    add_sentence(pen, &layout, below);
+    add_legend(pen, &layout, below + LEGEND);
+    return ATTN_OK;
 }

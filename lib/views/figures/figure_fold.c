@@ -153,11 +153,10 @@ static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn
     const struct attn_writer *run = pen->content->grid->run;
     const size_t n_query = attn_writer_has_own_keys(run, &matrix->at) ? run->n_query : 0;
     const size_t n_strongest = pen->kind == ATTN_FIGURE_HEADS ? 0 : N_STRONGEST;
-    enum attn_status status = ATTN_OK;
     size_t n = 0;
     bool *kept;
 
-    ATTN_TRY(ATTN_ALLOC(kept, keys->n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, kept, keys->n, err));
     for (size_t c = 0; c < keys->n; c++)
         for (size_t i = 0; i < n_query && !kept[c]; i++)
             kept[c] = attn_grid_position(keys, c) == run->queries[i];
@@ -174,10 +173,7 @@ static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn
         pen->fold.hides |= n_word > 1;
         n++;
     }
-    if (n < keys->n)
-        status = make_columns(pen, keys, kept, n, err);
-    attn_free(kept);
-    return status;
+    return n < keys->n ? make_columns(pen, keys, kept, n, err) : ATTN_OK;
 }
 
 enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err)

@@ -506,7 +506,7 @@ static double tick_width(const struct attn_figure_pen *pen)
 /* Returns how many steps of the hue of a kind the legend shows. */
 static int kind_steps(const struct attn_figure_pen *pen)
 {
-    return pen->content->grid->shares ? 1 : KIND_STEPS;
+    return pen->content->grid->bars ? 1 : KIND_STEPS;
 }
 
 /* Returns the distance between columns of kinds. */
@@ -669,7 +669,7 @@ static void add_kind_name(struct attn_figure_pen *pen, const struct attn_head_ki
                           double y)
 {
     const struct attn_grid *grid = pen->content->grid;
-    const bool is_part = grid->shares && kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
+    const bool is_part = grid->bars && kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
     char name[24];
     const int n = grid->has_letters || pen->strength
                       ? snprintf(name, sizeof name, "%c %s", kind->letter, kind->name)
@@ -690,12 +690,12 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
         .x = x - 1, .y = y + 9, .size = pen->letters.tick, .color = pen->faint};
 
     attn_shapes_add_string(pen->shapes, &line,
-                           pen->strength  ? pen->strength
-                           : grid->shares ? "weight on"
-                                          : "beside parks");
+                           pen->strength ? pen->strength
+                           : grid->bars  ? "weight on"
+                                         : "beside parks");
     for (size_t k = 0, n = 0; k < ATTN_N_HEAD_KIND; k++) {
         const struct attn_head_kind *kind = attn_head_kind_at(k);
-        const bool is_pale = grid->shares && k == ATTN_HEAD_KIND_PARKS;
+        const bool is_pale = grid->bars && k == ATTN_HEAD_KIND_PARKS;
 
         if (!(pen->kinds >> k & 1))
             continue;

@@ -128,7 +128,6 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     const bool has_columns = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     struct attn_figure_panels grid = {0};
     double end[2], side;
-    enum attn_status status;
     size_t k = 1;
 
     for (size_t i = 0; i < pen->content->grid->n; i++)
@@ -139,8 +138,8 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     if (attn_grid_is_lone(pen->content->grid))
         attn_buffer_append_string(&pen->subtitle,
                                   "a single token has nothing but itself to look at; ");
-    status = plan(pen, &grid, end, &side, err);
-    if (status == ATTN_OK && !pen->is_measuring) {
+    ATTN_TRY(plan(pen, &grid, end, &side, err));
+    if (!pen->is_measuring) {
         add_thumbnails(pen, &grid, side);
         attn_figure_panels_add_names(pen, &grid, end,
                                      !has_rows ? ""
@@ -149,6 +148,5 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
                                      has_columns ? "head" : "");
         attn_figure_panels_add_numbers(pen, &grid, has_rows, has_columns);
     }
-    attn_figure_panels_release(&grid);
-    return status;
+    return ATTN_OK;
 }

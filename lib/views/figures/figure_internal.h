@@ -2,11 +2,15 @@
 #ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
+#include "base/memory.h"
 #include "base/sink.h"
+#include "base/store.h"
 #include "figures/figure.h"
 #include "formats/float_text.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
+
+#include <string.h>
 
 /* Lengths in units. */
 enum {
@@ -106,6 +110,7 @@ struct attn_figure_pen {
     struct attn_buffer finding;
     struct attn_buffer scratch;
     struct attn_figure_fold fold; /* folded keys, or empty */
+    struct attn_store *store;     /* of attn_figure_alloc */
 };
 
 /* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
@@ -118,6 +123,19 @@ ATTN_FIGURE_MAP(ATTN_FIGURE_DRAW)
 /* Maps over a picture, and columns of a table side by side. */
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
+
+/* Returns N zeroed elements of SIZE, which are valid until the figure is drawn; NULL on failure,
+ * with ERR set. */
+static inline void *attn_figure_alloc(struct attn_figure_pen *pen, size_t n, size_t size,
+                                      struct attn_error *err)
+{
+    void *bytes = attn_store_take(&pen->store, attn_size_mul(n, size), err);
+
+    return bytes ? memset(bytes, 0, n * size) : NULL;
+}
+#define ATTN_FIGURE_ALLOC(pen, pointer, n, err)                                                    \
+    (((pointer) = attn_figure_alloc((pen), (n), sizeof *(pointer), (err))) ? ATTN_OK               \
+                                                                           : ATTN_NO_MEMORY)
 
 /* Returns the font size in units of letters of 6 points, the smallest that are easy to read. */
 static inline double attn_figure_least_letters(const struct attn_figure_pen *pen)
@@ -353,15 +371,13 @@ struct attn_panel_line {
 /* Panels in rows (layers, or batches of arrays) and columns (heads), both ascending. Heads that are
  * not selected leave gaps. */
 struct attn_figure_panels {
-    struct attn_panel_line *rows, *columns; /* [n_row], [n_column] own */
+    struct attn_panel_line *rows, *columns; /* [n_row], [n_column] */
     size_t n_row, n_column;
 };
 
-/* Lists the rows and columns for the matrices of the content in PANELS, which must be {0}. Release
- * it after a failure, too. */
-enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
+/* Lists the rows and columns for the matrices of the content in PANELS, which must be {0}. */
+enum attn_status attn_figure_panels_list(struct attn_figure_pen *pen,
                                          struct attn_figure_panels *panels, struct attn_error *err);
-void attn_figure_panels_release(struct attn_figure_panels *panels);
 
 /* Finds the row and the column of a matrix that is listed. */
 void attn_figure_panels_find(const struct attn_figure_pen *pen,

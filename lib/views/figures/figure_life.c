@@ -6,7 +6,6 @@
  * deep models runs of layers that add little share a row. */
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
 
@@ -50,7 +49,7 @@ struct ribbon {
 struct life_layout {
     const struct attn_table_picture *given;
     struct attn_figure_streams streams;
-    struct ribbon *ribbons; /* [n] owns */
+    struct ribbon *ribbons; /* [n] */
     size_t n, at;           /* at: index of the position */
     double scale;           /* height per unit of the logit */
     double point, line;     /* a point, and the height of a line at the right, in units */
@@ -228,13 +227,14 @@ static void set_heights(struct life_layout *layout)
     }
 }
 
-static enum attn_status read_parts(struct life_layout *layout, struct attn_error *err)
+static enum attn_status read_parts(struct attn_figure_pen *pen, struct life_layout *layout,
+                                   struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(layout->given->life);
 
-    ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(layout->streams.bands, layout->streams.n_layer + 1, err));
-    ATTN_TRY(ATTN_ALLOC(layout->streams.folded, layout->streams.n_layer, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->ribbons, n_row, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->streams.bands, layout->streams.n_layer + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->streams.folded, layout->streams.n_layer, err));
     for (int of_rests = 0; of_rests < 2; of_rests++) /* rests come last */
         for (size_t i = 0; i < n_row; i++)
             add_row(layout, i, of_rests != 0);
@@ -262,16 +262,15 @@ static double start_of(const struct life_layout *layout, const struct ribbon *ri
 static void set_mark(struct attn_figure_pen *pen, const struct life_layout *layout,
                      const struct ribbon *ribbon)
 {
-    char mark[ATTN_STREAMS_MARK] = "";
-
     if (ribbon && ribbon->place >= 0)
-        snprintf(mark, sizeof mark, "%lld,%lld,%zu", (long long)ribbon->layer,
-                 (long long)ribbon->head,
-                 attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
+        attn_shapes_set_mark(pen->shapes, "%lld,%lld,%zu", (long long)ribbon->layer,
+                             (long long)ribbon->head,
+                             attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
     else if (ribbon)
-        snprintf(mark, sizeof mark, ribbon->is_rest ? "rest%lld" : "%lld,,",
-                 (long long)ribbon->layer);
-    attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, ribbon->is_rest ? "rest%lld" : "%lld,,",
+                             (long long)ribbon->layer);
+    else
+        attn_shapes_end_mark(pen->shapes);
 }
 
 /* Adds the lower part of a ribbon, as high as VALUE. */
@@ -443,12 +442,12 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
 
     layout->point = 1 / pen->unit;
     layout->line = pen->letters.tick + 3;
-    ATTN_TRY(read_parts(layout, err));
+    ATTN_TRY(read_parts(pen, layout, err));
     ATTN_TRY(attn_streams_plan(pen, streams, ASIDE, err));
     pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(streams->taken, layout->n + streams->n_layer + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->taken, layout->n + streams->n_layer + 1, err));
     attn_streams_add(pen, streams);
     add_ribbons(pen, layout);
     attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
@@ -464,15 +463,11 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
 {
     struct life_layout layout = {.given = pen->content->of};
     const struct attn_table *lens = layout.given->lens;
-    enum attn_status status;
     int at;
 
     layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
     layout.streams.n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
     at = attn_streams_place(&layout.streams, attn_table_role_cell(lens, 0, ATTN_ROLE_POSITION));
     layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
-    status = draw(pen, &layout, err);
-    attn_streams_release(&layout.streams);
-    attn_free(layout.ribbons);
-    return status;
+    return draw(pen, &layout, err);
 }

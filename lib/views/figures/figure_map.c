@@ -695,14 +695,13 @@ static enum attn_status append_layers(struct attn_figure_pen *pen, const struct 
     attn_picture_maps_size(weights, grid->matrices[0].image, ATTN_MAP_TILES, size);
     if (size[0] == 0)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(ats, grid->n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, ats, grid->n, err));
     for (size_t i = 0; i < grid->n; i++)
         ats[i] = grid->matrices[i].at;
     for (int i = 0; i < 2; i++)
         parts[i] = 100 * attn_picture_maps_layer_share(weights, grid->matrices[0].image,
                                                        i == 0 ? ATTN_MAP_TILES : ATTN_MAP_WHOLE,
                                                        ats, grid->n);
-    attn_free(ats);
     attn_buffer_append_format(&pen->subtitle, "tiles %.1f %%%s%s whole picture %.1f %%%s; ",
                               parts[0], layer == ATTN_MAP_TILES ? " (shown)" : "",
                               adds ? " and" : ",", parts[1],
@@ -715,7 +714,6 @@ static enum attn_status append_layers(struct attn_figure_pen *pen, const struct 
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct maps maps = {.backdrop = pen->content->grid->backdrop};
-    enum attn_status status;
     double end[2];
 
     if (!maps.backdrop)
@@ -740,8 +738,8 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
                                       ? "colors up to the largest on a cell; "
                                       : "colors up to the largest weight on a patch; ");
     pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
-    status = plan(pen, &maps, err);
-    if (status == ATTN_OK && !pen->is_measuring) {
+    ATTN_TRY(plan(pen, &maps, err));
+    if (!pen->is_measuring) {
         for (size_t k = 0; k < maps.n_image; k++)
             add_picture(pen, backdrop_of(pen, &maps, k));
         set_veils(pen);
@@ -755,6 +753,5 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
             attn_figure_panels_add_names(pen, &maps.panels, end, has_layers ? "layer" : "", "head");
         }
     }
-    attn_figure_panels_release(&maps.panels);
-    return status;
+    return ATTN_OK;
 }

@@ -9,7 +9,6 @@
  * tokens everywhere, of which the last three lines are shown. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "tables/text_table.h"
 
@@ -49,7 +48,7 @@ struct axis_labels {
     bool has_labels;      /* every row or column has a label */
     bool is_by_group;     /* only the first row or column of each group has a label */
     bool is_thinned;      /* only every `step`-th row or column has a label */
-    bool *named;          /* [n] owns; columns with much weight, which alone have labels; or NULL */
+    bool *named;          /* [n] columns with much weight, which alone have labels; or NULL */
     bool is_by_weight;    /* `named` is chosen when the weights are known */
     size_t n_band;        /* 2: every other label stands farther out */
     bool has_positions;   /* positions stand beside the labels */
@@ -175,8 +174,8 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
 
 /* Chooses the columns that have labels: those with a weight of 1 % or more, the largest sum first,
  * if none with a label is nearer than 8 points; of a matrix of one head the HEAVIEST. */
-static enum attn_status choose_columns(const struct attn_figure_pen *pen,
-                                       struct matrix_layout *layout, struct attn_error *err)
+static enum attn_status choose_columns(struct attn_figure_pen *pen, struct matrix_layout *layout,
+                                       struct attn_error *err)
 {
     const struct attn_figure_view view = attn_figure_whole(layout->matrix);
     const double apart = attn_figure_least_letters(pen) * 8 / ATTN_FIGURE_LEAST;
@@ -184,12 +183,8 @@ static enum attn_status choose_columns(const struct attn_figure_pen *pen,
     const size_t n_apart = (size_t)ceil(apart / attn_figure_cell_width(layout->place));
     double *sums;
 
-    ATTN_TRY(ATTN_ALLOC(sums, n, err));
-    layout->columns.named = attn_alloc(n, sizeof *layout->columns.named, err);
-    if (!layout->columns.named) {
-        attn_free(sums);
-        return ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, sums, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->columns.named, n, err));
     for (size_t c = 0; c < n; c++) {
         double most = 0;
 
@@ -213,7 +208,6 @@ static enum attn_status choose_columns(const struct attn_figure_pen *pen,
             if (c + n_apart > best && best + n_apart > c)
                 sums[c] = 0;
     }
-    attn_free(sums);
     return ATTN_OK;
 }
 
@@ -669,6 +663,5 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
         if (layout.groups.texts)
             attn_figure_add_label(pen, &name, &layout.groups, i);
     }
-    attn_free(layout.columns.named);
     return ATTN_OK;
 }

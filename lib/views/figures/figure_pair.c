@@ -3,8 +3,8 @@
  * below the line in the hues of their arcs. Then the next words of both, with a bar for each text.
  * Words that both hardly look at are folded away until the others fit. */
 #include "figures/figure_arcs.h"
+#include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
@@ -40,9 +40,10 @@ struct column {
 
 struct pair_layout {
     const struct attn_table *table;
-    struct column *columns; /* [n] owns */
-    struct attn_bow *bows;  /* [n] owns */
-    double *order;          /* [2n] owns; weights, the largest first; or numbers of arcs */
+    struct column *columns;             /* [n] */
+    struct attn_bow *bows;              /* [n] */
+    double *order;                      /* [n] weights, the largest first */
+    struct attn_figure_streams numbers; /* `taken`: [2n] the numbers of arcs */
     size_t n, n_shown;
     size_t first[2], n_key[2], end[2]; /* rows of the texts: tokens, then next words */
     double query[2];                   /* middle of the query */
@@ -90,7 +91,7 @@ static const char *word_of(struct attn_figure_pen *pen, size_t row, size_t *n)
     size_t first = 0;
 
     label->size = 0;
-    attn_table_append_label(label, token.text, token.size);
+    attn_table_append_label(label, token.text, token.size, SIZE_MAX);
     *n = label->size;
     while (first + 1 < *n && label->data[first] == ' ')
         first++;
@@ -231,36 +232,24 @@ static void place_columns(struct attn_figure_pen *pen, struct pair_layout *layou
 
 /* Writes the numbers of the N largest arcs of SIDE beside their ends, over thinner arcs; those on
  * other numbers are left out. */
-static void add_numbers(struct attn_figure_pen *pen, const struct pair_layout *layout, size_t side,
+static void add_numbers(struct attn_figure_pen *pen, struct pair_layout *layout, size_t side,
                         size_t n)
 {
-    const double sign = side == 0 ? -1 : 1;
-    double *ends = layout->order, *widths = ends + n; /* of the numbers so far */
-
     for (size_t i = 0; i < n; i++) {
         const struct attn_bow *bow = &layout->bows[i];
         const struct column *column = &layout->columns[bow->key];
-        struct attn_shape_text text = {
-            .size = pen->letters.tick, .color = pen->faint, .anchor = ATTN_ANCHOR_END};
+        const double away = (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2) + 4;
         char number[ATTN_ARC_NUMBER];
         const size_t size = attn_arc_number(pen, weight_of(pen, column->rows[side]), number);
-        const double width = text.size * attn_figure_string_width(pen, number, size);
-        bool is_free = true;
+        const double width = pen->letters.tick * attn_figure_string_width(pen, number, size);
+        struct attn_shape_text text = {.x = column->x - away - width - 1,
+                                       .y = layout->middle +
+                                            (side == 0 ? -1 : 1) * (layout->edge + 8),
+                                       .color = pen->faint};
 
-        text.x = column->x - (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2) - 4;
-        text.y = layout->middle + sign * (layout->edge + 8) + 4;
-        if (text.x - width < (pen->is_printed ? ATTN_FIGURE_PAD : 2))
-            text.x += width + 8 + 2 * (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2);
-        for (size_t k = 0; k < i && is_free; k++)
-            is_free = text.x < ends[k] - widths[k] - 4 || text.x - width > ends[k] + 4;
-        ends[i] = is_free ? text.x : (double)-INFINITY;
-        widths[i] = width;
-        if (!is_free)
-            continue;
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){text.x - width - 1, text.y - text.size,
-                                                    width + 2, text.size + 2, pen->shapes->paper});
-        attn_shapes_add_text(pen->shapes, &text, number, size);
+        if (text.x < (pen->is_printed ? ATTN_FIGURE_PAD : 2))
+            text.x = column->x + away;
+        attn_streams_add_text(pen, &layout->numbers, text, number, size, true);
     }
 }
 
@@ -273,7 +262,7 @@ static int widest_first(const void *a, const void *b)
 }
 
 /* Draws the arcs of SIDE and their numbers. */
-static void add_arcs(struct attn_figure_pen *pen, const struct pair_layout *layout, size_t side)
+static void add_arcs(struct attn_figure_pen *pen, struct pair_layout *layout, size_t side)
 {
     const uint32_t color =
         attn_rgb_number(attn_rgb_mix(hue_of(pen, side), 0.7, pen->options->theme));
@@ -296,14 +285,12 @@ static void add_arcs(struct attn_figure_pen *pen, const struct pair_layout *layo
         const struct column *column = &layout->columns[layout->bows[i].key];
         const struct attn_cell key =
             attn_table_role_cell(layout->table, column->rows[side], ATTN_ROLE_KEY);
-        char mark[32];
 
-        snprintf(mark, sizeof mark, "%s,%lld", names[side], (long long)key.integer);
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, "%s,%lld", names[side], (long long)key.integer);
         attn_arc_add(pen, &layout->bows[i], column->x, layout->middle + sign * layout->edge, sign,
                      color);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     add_numbers(pen, layout, side, n);
 }
 
@@ -421,7 +408,7 @@ static size_t add_next_words(struct attn_figure_pen *pen, const struct pair_layo
                 add_next(pen, rows, y + NEXT * (double)n, most);
             n++;
         }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return n;
 }
 
@@ -458,19 +445,13 @@ enum attn_status attn_figure_draw_pair(struct attn_figure_pen *pen, struct attn_
 {
     struct pair_layout layout = {.table = pen->content->table};
     const size_t n = attn_table_n_row(layout.table);
-    enum attn_status status = ATTN_ALLOC(layout.columns, n, err);
 
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout.bows, n, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(layout.order, 2 * n, err);
-    if (status == ATTN_OK) {
-        pen->has_text = false;
-        find_rows(&layout);
-        draw(pen, &layout);
-    }
-    attn_free(layout.columns);
-    attn_free(layout.bows);
-    attn_free(layout.order);
-    return status;
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.columns, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.bows, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.order, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.numbers.taken, 2 * n, err));
+    pen->has_text = false;
+    find_rows(&layout);
+    draw(pen, &layout);
+    return ATTN_OK;
 }

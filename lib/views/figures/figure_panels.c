@@ -1,7 +1,6 @@
 /* figure_panels.c - see figure_internal.h: panels of matrices, arranged by layer and head. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -66,13 +65,13 @@ static void put_line(struct attn_panel_line *lines, size_t *n, int number, size_
         lines[at].n_cell = n_cell;
 }
 
-enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
+enum attn_status attn_figure_panels_list(struct attn_figure_pen *pen,
                                          struct attn_figure_panels *panels, struct attn_error *err)
 {
     const size_t n = pen->content->grid->n;
 
-    ATTN_TRY(ATTN_ALLOC(panels->rows, n, err));
-    ATTN_TRY(ATTN_ALLOC(panels->columns, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, panels->rows, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, panels->columns, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
@@ -81,12 +80,6 @@ enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
                  matrix->n_cell_column);
     }
     return ATTN_OK;
-}
-
-void attn_figure_panels_release(struct attn_figure_panels *panels)
-{
-    attn_free(panels->rows);
-    attn_free(panels->columns);
 }
 
 void attn_figure_panels_find(const struct attn_figure_pen *pen,

@@ -4,7 +4,6 @@
  * The scale of a vector is below its column. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 
@@ -40,7 +39,7 @@ struct part_place {
 struct parts_layout {
     const struct attn_grid *grid;
     struct attn_grid_axis rows;
-    struct part_place *parts; /* [grid->n] owns */
+    struct part_place *parts; /* [grid->n] */
     double label;             /* right end of the row labels */
     double right, top;
 };
@@ -375,7 +374,7 @@ enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn
     struct parts_layout layout = {.grid = grid, .rows = attn_figure_rows(pen, &grid->matrices[0])};
     double y = 0;
 
-    ATTN_TRY(ATTN_ALLOC(layout.parts, grid->n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout.parts, grid->n, err));
     plan(pen, &layout);
     if (!pen->is_measuring) {
         add_names(pen, &layout);
@@ -389,6 +388,5 @@ enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn
         }
         add_scales(pen, &layout, y + ATTN_FIGURE_GAP);
     }
-    attn_free(layout.parts);
     return ATTN_OK;
 }

@@ -4,7 +4,6 @@
  * it together, without a bar. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "tables/text_table.h"
@@ -58,7 +57,7 @@ struct plot_layout {
     double low, high;                /* ends of the numeric axis */
     double legend, aside;  /* width of the names of groups, and with its gap; 0: one group */
     double name;           /* width of the name of the numeric axis */
-    struct plot_bar *bars; /* [places.n] owns; the order of bars */
+    struct plot_bar *bars; /* [places.n] the order of bars */
     size_t n_bar;          /* bars that are drawn; the others are small */
     double largest;        /* the size of the largest bar */
     double first, last;    /* ends of the part of the axis that has ticks */
@@ -133,13 +132,14 @@ static int compare_bars(const void *a, const void *b)
 }
 
 /* Lists the bars, ranked if the grid is so. */
-static enum attn_status list_bars(struct plot_layout *plot, struct attn_error *err)
+static enum attn_status list_bars(struct attn_figure_pen *pen, struct plot_layout *plot,
+                                  struct attn_error *err)
 {
     const size_t n = plot->places.n;
     size_t n_large = 0;
     double number[3];
 
-    ATTN_TRY(ATTN_ALLOC(plot->bars, n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, plot->bars, n, err));
     for (size_t c = 0; c < n; c++) {
         plot->bars[c].place = c;
         for (size_t r = 0; r < plot->groups.n; r++)
@@ -563,15 +563,11 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
 {
     const bool is_curve = pen->content->kind == ATTN_FIGURE_CURVE;
     struct plot_layout plot = {.grid = pen->content->grid, .matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status;
 
     plot.groups = attn_figure_rows(pen, plot.matrix);
     plot.places = attn_figure_columns(pen, plot.matrix);
-    status = list_bars(&plot, err);
-    if (status == ATTN_OK)
-        status = check_plot(&plot, is_curve, err);
-    if (status == ATTN_OK)
-        draw_plot(pen, &plot, is_curve);
-    attn_free(plot.bars);
-    return status;
+    ATTN_TRY(list_bars(pen, &plot, err));
+    ATTN_TRY(check_plot(&plot, is_curve, err));
+    draw_plot(pen, &plot, is_curve);
+    return ATTN_OK;
 }

@@ -1,7 +1,6 @@
 /* figure_streams.c - see figure_streams.h. */
 #include "figures/figure_streams.h"
 
-#include "base/memory.h"
 #include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
@@ -56,10 +55,8 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     const double word = attn_figure_label_width(pen, &streams->places, pen->letters.label);
     double height = bands[0];
 
-    if (!streams->xs)
-        ATTN_TRY(ATTN_ALLOC(streams->xs, streams->places.n, err));
-    if (!streams->ys)
-        ATTN_TRY(ATTN_ALLOC(streams->ys, n_layer + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->xs, streams->places.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->ys, n_layer + 1, err));
     streams->pitch = floor(fmin(MOST_PITCH, fmax(LEAST_PITCH, word + 8)) * pen->growth);
     streams->is_turned = word > streams->pitch;
     streams->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
@@ -75,15 +72,6 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
         ceil(streams->bottom + (streams->is_turned ? word + 8 : pen->letters.label + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);
     return ATTN_OK;
-}
-
-void attn_streams_release(struct attn_figure_streams *streams)
-{
-    attn_free(streams->bands);
-    attn_free(streams->folded);
-    attn_free(streams->xs);
-    attn_free(streams->ys);
-    attn_free(streams->taken);
 }
 
 int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell)
@@ -153,7 +141,7 @@ static bool is_folded(const struct attn_figure_streams *streams, size_t layer)
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
-    char mark[ATTN_STREAMS_MARK];
+    char folded[48];
     struct attn_shape_text text = {.size = pen->letters.label,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
@@ -169,11 +157,10 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                              (double[]){streams->xs[i], top}, 1, pen->rule);
     for (size_t i = 0; i < streams->places.n; i++) {
         text.x = streams->xs[i] + (text.is_turned ? 0.35 * pen->letters.label : 0);
-        snprintf(mark, sizeof mark, ",,%zu", attn_grid_position(&streams->places, i));
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, ",,%zu", attn_grid_position(&streams->places, i));
         attn_figure_add_label(pen, &text, &streams->places, i);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     add_gaps(pen, streams);
     text = (struct attn_shape_text){.x = streams->left - 6,
                                     .size = pen->letters.tick,
@@ -184,9 +171,9 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
             ;
         text.y = (attn_streams_y(streams, (double)i) + attn_streams_y(streams, (double)end)) / 2 +
                  0.35 * text.size;
-        snprintf(mark, sizeof mark, "%zu-%zu", i, end - 1);
+        snprintf(folded, sizeof folded, "%zu-%zu", i, end - 1);
         if (end > i + 1)
-            attn_shapes_add_string(pen->shapes, &text, mark);
+            attn_shapes_add_string(pen->shapes, &text, folded);
         else
             attn_shapes_add_number(pen->shapes, &text, i);
     }
@@ -200,9 +187,9 @@ static void add_marked(struct attn_figure_pen *pen, double x, double y, const ch
     const struct attn_shape_text at = {
         .x = x, .y = y + 0.35 * pen->letters.tick, .size = pen->letters.tick, .color = pen->ink};
 
-    attn_shapes_set_mark(pen->shapes, mark);
+    attn_shapes_set_mark(pen->shapes, "%s", mark);
     attn_shapes_add_string(pen->shapes, &at, text);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
 }
 
 void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
@@ -239,15 +226,10 @@ static size_t lens_height(const struct attn_table *lens, size_t i)
 /* Writes TOKEN with its probability P to the scratch buffer. */
 static void write_token(struct attn_figure_pen *pen, const struct attn_cell *token, double p)
 {
-    struct attn_buffer text = {0};
-
-    attn_escape_append(&text, token->text, token->size);
     pen->scratch.size = 0;
-    attn_text_append_label(&pen->scratch, text.data, text.size, LENS_COLUMNS, ATTN_ELLIPSIS);
+    attn_table_append_label(&pen->scratch, token->text, token->size, LENS_COLUMNS);
     attn_figure_name_blanks(&pen->scratch);
     attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
-    pen->scratch.has_failed |= text.has_failed;
-    attn_buffer_release(&text);
 }
 
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,

@@ -8,25 +8,24 @@
 
 enum {
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
-    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position */
     ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
     ATTN_LIFE_ASIDE = 112,    /* width for the ribbons and numbers at the right of a life */
 };
 
-/* Initialize with `places`, `n_layer` and `bands`; free with attn_streams_release. */
+/* Initialize with `places`, `n_layer` and `bands`. */
 struct attn_figure_streams {
     struct attn_grid_axis places;
     size_t n_layer;
-    /* [n_layer + 1] owns; the heights below the stream that layer 0 reads, and of each layer */
+    /* [n_layer + 1] the heights below the stream that layer 0 reads, and of each layer */
     double *bands;
-    bool *folded; /* [n_layer] owns; layers of a run that has one number, "0 to 17"; or NULL */
-    double *xs;   /* [places.n] owns; the middle of each position */
-    double *ys;   /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
+    bool *folded;        /* [n_layer] layers of a run that has one number, "0 to 17"; or NULL */
+    double *xs;          /* [places.n] the middle of each position */
+    double *ys;          /* [n_layer + 1] the stream that each layer reads, and the last one */
     double left, bottom; /* x of the first position, and y of the lower end of streams */
     double right;        /* x behind the last position */
     double pitch;        /* width of a position */
     bool is_turned;      /* the words of the text are rotated */
-    /* [n_taken] owns; boxes covered by text and dots; allocated before they are drawn */
+    /* [n_taken] boxes covered by text and dots; allocated before they are drawn */
     struct attn_shape_box *taken;
     size_t n_taken;
 };
@@ -35,7 +34,6 @@ struct attn_figure_streams {
  * the size of the shapes; the caller adds the height of its legend. */
 enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                                    double aside, struct attn_error *err);
-void attn_streams_release(struct attn_figure_streams *streams);
 
 /* Returns the y of height I of the stream, which layer I reads. */
 static inline double attn_streams_y(const struct attn_figure_streams *streams, double i)

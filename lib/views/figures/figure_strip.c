@@ -5,7 +5,6 @@
  * ones are apart. */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
@@ -45,8 +44,8 @@ struct part {
 struct strip {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, names;
-    struct part *parts; /* [names.n] owns; the largest median first */
-    double *numbers;    /* [groups.n] owns; those of a part */
+    struct part *parts; /* [names.n] the largest median first */
+    double *numbers;    /* [groups.n] those of a part */
     struct part *rows[MOST_ROWS];
     size_t n_row;        /* without the row of the others */
     struct part *chosen; /* has the hue */
@@ -105,12 +104,13 @@ static int by_won(const void *a, const void *b)
 
 /* Finds the ends of the axis and the median of each part, and counts the groups in which each is
  * the largest. */
-static enum attn_status find_parts(struct strip *strip, struct attn_error *err)
+static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *strip,
+                                   struct attn_error *err)
 {
     const double small = 1e-6; /* rounding may leave a number that is at least 0 below it */
 
-    ATTN_TRY(ATTN_ALLOC(strip->parts, strip->names.n, err));
-    ATTN_TRY(ATTN_ALLOC(strip->numbers, strip->groups.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->parts, strip->names.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->numbers, strip->groups.n, err));
     for (size_t c = 0; c < strip->names.n; c++)
         strip->parts[c] = (struct part){.column = c, .median = median_of(strip, c)};
     for (size_t g = 0; g < strip->groups.n; g++) {
@@ -203,7 +203,7 @@ static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip 
     struct part **winners;
     size_t used = 0, marked = 0, n = 0, n_told = 0;
 
-    ATTN_TRY(ATTN_ALLOC(winners, strip->names.n, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, winners, strip->names.n, err));
     for (size_t i = 0; i < strip->names.n; i++)
         if (strip->parts[i].n_won > 0 && &strip->parts[i] != strip->chosen)
             winners[n++] = &strip->parts[i];
@@ -227,7 +227,6 @@ static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip 
         attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu", winners[n_told]->n_won);
     }
     attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, n_told < n ? ", ..." : ".");
-    attn_free(winners);
     return ATTN_OK;
 }
 
@@ -257,7 +256,7 @@ static double add_sentence(struct attn_figure_pen *pen, const struct strip *stri
     const char *text = strip->sentence;
 
     if (!pen->is_measuring)
-        attn_shapes_set_mark(pen->shapes, strip->mark);
+        attn_shapes_set_mark(pen->shapes, "%s", strip->mark);
     while (*text) {
         const size_t n = break_line(pen, text, size, width);
         const struct attn_shape_text line = {
@@ -269,7 +268,7 @@ static double add_sentence(struct attn_figure_pen *pen, const struct strip *stri
         text += n;
         text += *text == ' ';
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return y;
 }
 
@@ -345,7 +344,7 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
     attn_shapes_set_mark(pen->shapes, "axis");
     attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
                               grid->quantity ? grid->quantity : grid->name);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     return y + 1.8 * pen->letters.axis;
 }
 
@@ -384,17 +383,16 @@ static void add_row(struct attn_figure_pen *pen, const struct strip *strip, cons
 {
     const double size = pen->letters.label, half = MEDIAN * size / 2;
     const bool is_chosen = part == strip->chosen;
-    char name[MARK_SIZE], mark[MARK_SIZE];
+    char name[MARK_SIZE];
     size_t used = 0;
 
     append_name(pen, strip, part, name, sizeof name, &used);
     add_name(pen, strip, y, name, is_chosen, false);
     for (size_t g = 0; g < strip->groups.n; g++) {
-        snprintf(mark, sizeof mark, "%.*s,%zu", (int)used, name, g);
-        attn_shapes_set_mark(pen->shapes, mark);
+        attn_shapes_set_mark(pen->shapes, "%.*s,%zu", (int)used, name, g);
         add_dot(pen, strip, number_of(strip, g, part->column), y, RADIUS * size, is_chosen);
     }
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     if (isfinite(part->median))
         attn_figure_add_line(pen, (double[]){x_of(strip, part->median), y - half},
                              (double[]){x_of(strip, part->median), y + half}, 3,
@@ -419,7 +417,7 @@ static void add_others(struct attn_figure_pen *pen, const struct strip *strip, d
     snprintf(name, sizeof name, "%zu others", strip->names.n - strip->n_row);
     attn_shapes_set_mark(pen->shapes, "others");
     add_name(pen, strip, y, name, false, true);
-    attn_shapes_set_mark(pen->shapes, "");
+    attn_shapes_end_mark(pen->shapes);
     for (size_t i = 0; i < strip->names.n; i++)
         if (!has_row(strip, &strip->parts[i]))
             add_dot(pen, strip, strip->parts[i].median, y, 0.6 * RADIUS * pen->letters.label,
@@ -453,22 +451,15 @@ static void draw_strip(struct attn_figure_pen *pen, struct strip *strip)
 enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct strip strip = {.matrix = attn_figure_matrix(pen, 0)};
-    enum attn_status status;
 
     strip.groups = attn_figure_rows(pen, strip.matrix);
     strip.names = attn_figure_columns(pen, strip.matrix);
     attn_buffer_append_format(&pen->subtitle, "dots: %zu %s, bars: medians; ", strip.groups.n,
                               groups_of(pen));
-    status = find_parts(&strip, err);
-    if (status == ATTN_OK)
-        status = choose_part(pen, &strip, pen->options->chosen, err);
-    if (status == ATTN_OK) {
-        list_rows(&strip);
-        status = find_sentence(pen, &strip, err);
-    }
-    if (status == ATTN_OK)
-        draw_strip(pen, &strip);
-    attn_free(strip.parts);
-    attn_free(strip.numbers);
-    return status;
+    ATTN_TRY(find_parts(pen, &strip, err));
+    ATTN_TRY(choose_part(pen, &strip, pen->options->chosen, err));
+    list_rows(&strip);
+    ATTN_TRY(find_sentence(pen, &strip, err));
+    draw_strip(pen, &strip);
+    return ATTN_OK;
 }

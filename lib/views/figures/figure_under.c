@@ -9,7 +9,6 @@
 #include "figures/under_layout.h"
 #include "measures/first_head.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "measures/head_kind.h"
 
@@ -40,9 +39,9 @@ struct under_head {
 struct under_figure {
     struct attn_text_flow flow;
     struct attn_under_layout layout; /* owns its groups and tiles */
-    struct under_head *heads;        /* [n_head] owns */
-    size_t *shown;                   /* [layout.n_tile] owns; the heads that have tiles */
-    bool *is_sink;                   /* [n_key] owns; NULL: sinks are unknown */
+    struct under_head *heads;        /* [n_head] */
+    size_t *shown;                   /* [layout.n_tile] the heads that have tiles */
+    bool *is_sink;                   /* [n_key] NULL: sinks are unknown */
     size_t n_key, n_head;
     double most_effect;
     bool has_names, has_kinds;
@@ -60,7 +59,7 @@ static enum attn_status find_sinks(struct attn_figure_pen *pen, struct under_fig
 
     if (!attn_flow_has_query(pen, &figure->flow) || !run->labels.parks)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(figure->is_sink, figure->n_key, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, figure->is_sink, figure->n_key, err));
     for (size_t k = 0; k < figure->n_key; k++)
         figure->is_sink[k] = run->labels.parks[attn_grid_position(&figure->flow.keys, k)];
     return ATTN_OK;
@@ -91,7 +90,7 @@ static enum attn_status find_heads(struct attn_figure_pen *pen, struct under_fig
     const struct attn_level_matrix *matrix = figure->flow.matrix;
     float *row;
 
-    ATTN_TRY(ATTN_ALLOC(row, figure->n_key, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, row, figure->n_key, err));
     for (size_t h = 0; h < figure->n_head; h++) {
         struct under_head *head = &figure->heads[h];
 
@@ -107,7 +106,6 @@ static enum attn_status find_heads(struct attn_figure_pen *pen, struct under_fig
         figure->most_effect = fmax(figure->most_effect, head->effect);
         figure->has_kinds |= head->kind != NULL;
     }
-    attn_free(row);
     return ATTN_OK;
 }
 
@@ -391,10 +389,10 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
 
     figure->n_key = layout->n_word = figure->flow.keys.n;
     figure->n_head = figure->flow.matrix->n_row;
-    ATTN_TRY(ATTN_ALLOC(layout->groups, figure->n_key + 1, err));
-    ATTN_TRY(ATTN_ALLOC(layout->tiles, figure->n_head, err));
-    ATTN_TRY(ATTN_ALLOC(figure->heads, figure->n_head, err));
-    ATTN_TRY(ATTN_ALLOC(figure->shown, figure->n_head, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->groups, figure->n_key + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->tiles, figure->n_head, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, figure->heads, figure->n_head, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, figure->shown, figure->n_head, err));
     ATTN_TRY(find_sinks(pen, figure, err));
     ATTN_TRY(find_heads(pen, figure, err));
     make_tiles(pen, figure);
@@ -426,7 +424,6 @@ enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn
 {
     const struct attn_grid *grid = pen->content->grid;
     struct under_figure figure = {0};
-    enum attn_status status;
 
     if (!grid->is_share) {
         attn_error_set(err, ATTN_INVALID,
@@ -441,11 +438,5 @@ enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn
                                       grid->run->labels.parks
                                   ? "heads under their strongest keys beside sinks; "
                                   : "heads under their strongest keys; ");
-    status = draw(pen, &figure, err);
-    attn_free(figure.layout.groups);
-    attn_free(figure.layout.tiles);
-    attn_free(figure.heads);
-    attn_free(figure.shown);
-    attn_free(figure.is_sink);
-    return status;
+    return draw(pen, &figure, err);
 }

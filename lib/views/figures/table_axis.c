@@ -264,12 +264,12 @@ bool attn_table_read_head(const struct attn_table *table, size_t row, struct att
     return true;
 }
 
-void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width)
 {
     struct attn_buffer escaped = {0};
 
     attn_escape_append(&escaped, text, size);
-    attn_text_append_label(out, escaped.data, escaped.size, SIZE_MAX, "");
+    attn_text_append_label(out, escaped.data, escaped.size, width, ATTN_ELLIPSIS);
     out->has_failed |= escaped.has_failed;
     attn_buffer_release(&escaped);
 }
@@ -359,10 +359,10 @@ static struct attn_location find_last_place(const struct attn_table *table)
 }
 
 /* Appends the name of the place AT in the residual stream, whose last place is LAST: "embedding",
- * "in layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1".
- * Returns false for other sites. */
+ * "in layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1"; as
+ * a tick of the axis "after layer" "in", "mid 2", "2", "out". Returns false for other sites. */
 static bool append_stream(struct attn_buffer *out, struct attn_location at, struct attn_cell site,
-                          const struct attn_location *last)
+                          const struct attn_location *last, bool is_tick)
 {
     const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
     size_t word = place_of_site(&site);
@@ -370,33 +370,20 @@ static bool append_stream(struct attn_buffer *out, struct attn_location at, stru
     if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source comes next */
         word = POST;
     if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
-        attn_buffer_append_format(out, "%s%sembedding", attn_model_stack_name(at.stack),
-                                  is_of_stacks ? " " : "");
+        attn_buffer_append_format(out, "%s%s%s", attn_model_stack_name(at.stack),
+                                  is_of_stacks ? " " : "", is_tick ? "in" : "embedding");
     } else if (word == POST && attn_location_order(&at, last) == 0) {
-        attn_buffer_append_string(out, "output");
+        attn_buffer_append_string(out, is_tick ? "out" : "output");
     } else if (word <= POST) {
         if (word == PRE)
             step_back(&at);
-        attn_buffer_append_string(out, word == MID ? "in " : "after ");
-        attn_buffer_append_string(out, is_of_stacks ? "" : "layer ");
+        if (is_tick)
+            attn_buffer_append_string(out, word == MID ? "mid " : "");
+        else
+            attn_buffer_append_format(out, "%s %s", word == MID ? "in" : "after",
+                                      is_of_stacks ? "" : "layer ");
         attn_grid_append_layer(out, &at);
     }
-    return word <= POST;
-}
-
-/* Appends the name of the place AT as a tick of the axis "after layer": "in", "mid 2", "2", "out".
- * Returns false for other sites. */
-static bool append_tick(struct attn_buffer *out, struct attn_location at, struct attn_cell site,
-                        const struct attn_location *last)
-{
-    const size_t word = place_of_site(&site);
-
-    if (word == POST && attn_location_order(&at, last) == 0)
-        attn_buffer_append_string(out, "out");
-    else if (word == PRE && at.layer == 0)
-        attn_buffer_append_string(out, "in");
-    else if (word <= POST)
-        attn_buffer_append_format(out, word == MID ? "mid %d" : "%d", at.layer - (word == PRE));
     return word <= POST;
 }
 
@@ -564,21 +551,6 @@ static struct table_key *list_keys(const struct attn_table *table,
     return keys;
 }
 
-/* Appends the label of a writer: "2.5", "mlp 1" or "embed". */
-static void append_writer(struct attn_buffer *out, const struct table_key *key)
-{
-    const bool is_head = key->detail.integer < FIRST_PART, is_in = key->rank == IN_LAYER;
-
-    if (!is_head) {
-        attn_buffer_append(out, key->part.text, key->part.size);
-        attn_buffer_append_string(out, is_in ? " " : "");
-    }
-    if (is_in)
-        attn_grid_append_layer(out, &key->at);
-    if (is_head)
-        attn_buffer_append_format(out, ".%" PRId64, key->detail.integer);
-}
-
 /* Appends the token at POSITION, without blanks before it if IS_BARE, and that of the other run. */
 static void append_token(struct attn_buffer *out, const struct attn_token_texts *tokens,
                          size_t position, bool is_bare)
@@ -607,7 +579,8 @@ static bool is_head_column(const struct attn_table *table, size_t column)
 }
 
 /* Appends the label of KEY: its text, its token, or its key with a detail: "2.5" for a head, "2.5
- * query 4" for one of its rows, "position 3", or "3 cat". */
+ * query 4" for one of its rows, "position 3", or "3 cat"; "mlp 1" or "embed" for a writer that is
+ * no head. */
 static void append_key(struct attn_buffer *bytes, const struct attn_table *table,
                        const struct table_key *key, const struct axis_columns *columns)
 {
@@ -622,6 +595,13 @@ static void append_key(struct attn_buffer *bytes, const struct attn_table *table
         begins_so &&
         (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0);
 
+    if (columns->is_writer && key->detail.integer >= FIRST_PART) {
+        attn_buffer_append(bytes, key->part.text, key->part.size);
+        attn_buffer_append_string(bytes, key->rank == IN_LAYER ? " " : "");
+        if (key->rank == IN_LAYER)
+            attn_grid_append_layer(bytes, &key->at);
+        return;
+    }
     if (begins_so) {
         struct attn_location at = key->at;
 
@@ -635,7 +615,8 @@ static void append_key(struct attn_buffer *bytes, const struct attn_table *table
     if (is_whole) {
         ; /* the label is complete without the site */
     } else if (text.type == ATTN_VALUE_TEXT) {
-        if (!columns->is_stream || !append_stream(bytes, key->at, text, &columns->last_place))
+        if (!columns->is_stream ||
+            !append_stream(bytes, key->at, text, &columns->last_place, false))
             attn_escape_append(bytes, text.text, text.size);
     } else if (columns->texts != SIZE_MAX) {
         attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* the tokens of items differ */
@@ -657,18 +638,25 @@ static void append_key(struct attn_buffer *bytes, const struct attn_table *table
     }
 }
 
-/* Returns true if the last two labels are equal, because they name one place of the residual
- * stream: the input of a layer and the output of the layer before. */
-static bool is_same_place(const struct attn_table_axis *axis)
+/* Appends the rest of the bytes of the texts of AXIS as a label. Returns the index of the label; if
+ * IS_UNIQUE that of an equal one before it, which takes its place. */
+static size_t end_label(struct attn_table_axis *axis, bool is_unique)
 {
-    size_t a, b;
-    const char *text, *before;
+    struct attn_token_texts *texts = &axis->texts;
+    const size_t begin = texts->n > 0 ? texts->ends[texts->n - 1] : 0;
+    const size_t size = texts->bytes.size - begin;
 
-    if (axis->texts.n < 2)
-        return false;
-    text = attn_token_text(&axis->texts, axis->texts.n - 1, &a);
-    before = attn_token_text(&axis->texts, axis->texts.n - 2, &b);
-    return a == b && memcmp(text, before, a) == 0;
+    for (size_t i = 0; is_unique && i < texts->n; i++) {
+        size_t n;
+        const char *text = attn_token_text(texts, i, &n);
+
+        if (n != size || (n > 0 && memcmp(text, texts->bytes.data + begin, n) != 0))
+            continue;
+        texts->bytes.size = begin;
+        return i;
+    }
+    texts->ends[texts->n++] = texts->bytes.size;
+    return texts->n - 1;
 }
 
 /* Assigns each key its row or column, and labels the rows or columns. */
@@ -692,14 +680,11 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
             axis->of_rows[key.row] = at;
         if (at < n_found)
             continue;
-        if (columns->is_writer)
-            append_writer(&axis->texts.bytes, &key);
-        else
-            append_key(&axis->texts.bytes, table, &key, columns);
-        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
-        if (columns->is_stream && is_same_place(axis)) {
-            axis->texts.bytes.size = axis->texts.ends[--axis->texts.n - 1];
-            axis->of_rows[key.row] = n_found - 1;
+        append_key(&axis->texts.bytes, table, &key, columns);
+        /* the input of a layer is one place with the output of the layer before */
+        at = end_label(axis, columns->is_stream);
+        if (at < n_found) {
+            axis->of_rows[key.row] = at;
             continue;
         }
         axis->begins[n_found] = n_found > 0 && begin == n_found;
@@ -899,7 +884,15 @@ struct row_names {
     const struct attn_token_texts *tokens; /* [N_TOKENS] tokens of both runs, or NULL */
 };
 
-/* Appends " resid_post" or, for a head, ".5"; empty for the usual site. */
+/* Returns true if COLUMN has the numbers of parts of a layer. */
+static bool has_parts(const struct attn_table *table, size_t column)
+{
+    return attn_table_has_role(table, column, ATTN_ROLE_HEAD) ||
+           attn_table_has_role(table, column, ATTN_ROLE_KV_HEAD) ||
+           attn_table_has_role(table, column, ATTN_ROLE_NEURON);
+}
+
+/* Appends " resid_post" or, for a part of a layer, ".5"; empty for the usual site. */
 static void append_site(struct attn_buffer *out, const struct row_names *names, size_t detail,
                         size_t row)
 {
@@ -908,21 +901,8 @@ static void append_site(struct attn_buffer *out, const struct row_names *names, 
     if (cell.type == ATTN_VALUE_MISSING ||
         attn_cell_word(&cell, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
         return;
-    attn_buffer_append_char(out,
-                            attn_table_has_role(names->table, detail, ATTN_ROLE_HEAD) ? '.' : ' ');
+    attn_buffer_append_char(out, has_parts(names->table, detail) ? '.' : ' ');
     attn_grid_append_cell(out, names->table, row, detail);
-}
-
-/* Appends the layer and the detail of a row. */
-static void append_row_side(struct attn_buffer *out, const struct row_names *names, size_t row,
-                            bool is_named)
-{
-    const size_t rows = names->of->rows;
-
-    if (is_named && !has_stacks(names->table, rows))
-        attn_buffer_append_format(out, "%s ", attn_table_column_name(names->table, rows));
-    attn_grid_append_cell(out, names->table, row, rows);
-    append_site(out, names, names->of->detail, row);
 }
 
 /* Appends the head, position, token or part of a row. */
@@ -965,10 +945,14 @@ static void append_place(struct attn_buffer *out, const struct row_names *names,
     struct attn_location at;
 
     if (names->is_stream && attn_table_read_layer(names->table, row, names->of->rows, &at) &&
-        (is_tick && at.stack == ATTN_STACK_ONLY ? append_tick : append_stream)(
-            out, at, site_of(names->table, row), &names->last))
+        append_stream(out, at, site_of(names->table, row), &names->last,
+                      is_tick && at.stack == ATTN_STACK_ONLY))
         return;
-    append_row_side(out, names, row, is_named);
+    if (is_named && !has_stacks(names->table, names->of->rows))
+        attn_buffer_append_format(out, "%s ",
+                                  attn_table_column_name(names->table, names->of->rows));
+    attn_grid_append_cell(out, names->table, row, names->of->rows);
+    append_site(out, names, names->of->detail, row);
     if (attn_table_has_role(names->table, names->of->columns, ATTN_ROLE_SITE))
         append_site(out, names, names->of->columns, row);
 }
@@ -980,26 +964,21 @@ static void append_row(struct attn_buffer *out, const struct row_names *names, s
     const struct attn_table *table = names->table;
     const struct attn_view_columns *of = names->of;
     const bool has_layer = !attn_table_is_missing(table, row, of->rows);
-    const bool is_head = attn_table_has_role(table, of->columns, ATTN_ROLE_HEAD) ||
-                         attn_table_has_role(table, of->columns, ATTN_ROLE_KV_HEAD) ||
-                         attn_table_has_role(table, of->columns, ATTN_ROLE_NEURON);
+    const size_t n = out->size;
 
     if (of->rows == of->columns || !has_layer) {
         append_column_side(out, names, row);
-    } else if (is_head && !attn_table_is_missing(table, row, of->columns)) {
+    } else if (has_parts(table, of->columns) && !attn_table_is_missing(table, row, of->columns)) {
         attn_grid_append_cell(out, table, row, of->rows);
-        attn_buffer_append_char(out, '.');
-        attn_grid_append_cell(out, table, row, of->columns);
+        append_site(out, names, of->columns, row);
         append_site(out, names, of->detail, row);
     } else if (attn_table_has_role(table, of->detail, ATTN_ROLE_HEAD)) {
-        append_row_side(out, names, row, false);
+        append_place(out, names, row, false);
         attn_buffer_append_char(out, ' ');
         attn_grid_append_cell(out, table, row, names->query);
         attn_buffer_append_string(out, names->query != SIZE_MAX ? ">" : "");
         append_column_side(out, names, row);
     } else {
-        const size_t n = out->size;
-
         if (!attn_table_has_role(table, of->columns, ATTN_ROLE_SITE))
             append_column_side(out, names, row);
         attn_buffer_append_string(out, out->size > n ? " " : "");
@@ -1027,6 +1006,7 @@ static void name_row(const struct row_names *names, size_t row, struct attn_buff
         of->detail == SIZE_MAX && (attn_table_has_role(table, of->columns, ATTN_ROLE_POSITION) ||
                                    attn_table_has_role(table, of->columns, ATTN_ROLE_KEY));
     const bool is_of_groups = of->rows < names->n_label; /* each group has a row */
+    const size_t begin = group->size;
 
     append_group(is_of_groups ? place : group, names, row);
     if (is_of_groups)
@@ -1045,29 +1025,11 @@ static void name_row(const struct row_names *names, size_t row, struct attn_buff
         append_place(place, names, row, false);
     if (of->rows == of->columns) /* each group has one curve */
         return;
-    attn_buffer_append_string(group, group->size > 0 ? ", " : "");
+    attn_buffer_append_string(group, group->size > begin ? ", " : "");
     if (is_by_position)
         append_place(group, names, row, true);
     else
         append_column_side(group, names, row);
-}
-
-/* Returns the index of NAME on AXIS, and appends it if it is new. */
-static size_t place_of_name(struct attn_table_axis *axis, const struct attn_buffer *name)
-{
-    struct attn_token_texts *texts = &axis->texts;
-
-    for (size_t i = 0; i < texts->n; i++) {
-        size_t n;
-        const char *text = attn_token_text(texts, i, &n);
-
-        if (n == name->size && (n == 0 || memcmp(text, name->data, n) == 0))
-            return i;
-    }
-    attn_buffer_append(&texts->bytes, name->data, name->size);
-    texts->bytes.has_failed |= name->has_failed;
-    texts->ends[texts->n++] = texts->bytes.size;
-    return texts->n - 1;
 }
 
 enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
@@ -1075,15 +1037,12 @@ enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n
 {
     const size_t n_row = attn_table_n_row(table);
     const struct row_names names = {.table = table, .n_label = n_label};
-    struct attn_buffer name = {0};
 
     ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
-        name.size = 0;
-        append_group(&name, &names, i);
-        groups->of_rows[i] = place_of_name(groups, &name);
+        append_group(&groups->texts.bytes, &names, i);
+        groups->of_rows[i] = end_label(groups, true);
     }
-    attn_buffer_release(&name);
     groups->axis = attn_table_named_axis(groups, "");
     return attn_buffer_check(&groups->texts.bytes, err);
 }
@@ -1111,7 +1070,6 @@ enum attn_status attn_table_names_read(const struct attn_table *table,
     const bool has_positions = attn_table_has_role(table, of->columns, ATTN_ROLE_POSITION);
     const size_t n_row = attn_table_n_row(table);
     struct attn_table_axis *groups = &cells->rows, *places = &cells->columns;
-    struct attn_buffer group = {0}, place = {0};
     struct row_names names = {.table = table,
                               .of = of,
                               .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
@@ -1132,13 +1090,10 @@ enum attn_status attn_table_names_read(const struct attn_table *table,
     for (size_t i = 0; i < n_row; i++) {
         if (!is_placed(&names, i))
             continue;
-        group.size = place.size = 0;
-        name_row(&names, i, &group, &place);
-        groups->of_rows[i] = place_of_name(groups, &group);
-        places->of_rows[i] = place_of_name(places, &place);
+        name_row(&names, i, &groups->texts.bytes, &places->texts.bytes);
+        groups->of_rows[i] = end_label(groups, true);
+        places->of_rows[i] = end_label(places, true);
     }
-    attn_buffer_release(&group);
-    attn_buffer_release(&place);
     ATTN_TRY(attn_buffer_check(&groups->texts.bytes, err));
     ATTN_TRY(attn_buffer_check(&places->texts.bytes, err));
     if (groups->texts.n == 0)

@@ -105,8 +105,9 @@ bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t co
 /* Reads the head of ROW. Returns false if the row has no layer or no head. */
 bool attn_table_read_head(const struct attn_table *table, size_t row, struct attn_location *at);
 
-/* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
-void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size);
+/* Appends a token as it is shown in a cell, cut to WIDTH columns. A token that consists of blanks
+ * is quoted. */
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width);
 
 /* Appends a cell as a label: a text, a layer with its stack, or a number. Appends nothing if it is
  * missing. */

@@ -18,16 +18,14 @@
 /* Appends QUANTITY, replacing the '@' in it by ANSWER. */
 static void append_quantity(struct attn_buffer *out, const char *quantity, const char *answer)
 {
-    const char *at = strchr(quantity, *ATTN_ANSWER);
+    const size_t n = strcspn(quantity, ATTN_ANSWER);
 
-    answer = answer[0] ? answer : "the answer";
-    if (!at) {
-        attn_buffer_append_string(out, quantity);
+    attn_buffer_append(out, quantity, n);
+    if (quantity[n] == '\0')
         return;
-    }
-    attn_buffer_append(out, quantity, (size_t)(at - quantity));
+    answer = answer[0] ? answer : "the answer";
     attn_escape_append(out, answer, strlen(answer));
-    attn_buffer_append_string(out, at + 1);
+    attn_buffer_append_string(out, quantity + n + 1);
 }
 
 void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
@@ -93,7 +91,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
         const struct attn_cell cell = attn_table_cell(table, rows[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
-            attn_table_append_label(&texts->bytes, cell.text, cell.size);
+            attn_table_append_label(&texts->bytes, cell.text, cell.size, SIZE_MAX);
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->grid.cells = texts;
@@ -208,53 +206,46 @@ static void put_numbers(const struct attn_table *table, const size_t *placed, bo
     }
 }
 
-/* Reads the columns rest_self to rest_elsewhere, if there are any. */
-static enum attn_status read_rest(const struct attn_table *table, struct attn_table_cells *cells,
-                                  struct attn_error *err)
+/* Returns the column with the shares of class K of the rest; SIZE_MAX if it is missing. */
+static size_t rest_of(const struct attn_table *table, size_t k)
 {
-    const size_t n_row = attn_table_n_row(table);
+    char name[24];
 
-    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++) {
-        char name[24];
-        size_t column;
-
-        snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
-        column = attn_table_find(table, name);
-        if (column == SIZE_MAX)
-            return ATTN_OK;
-        if (!cells->shares)
-            ATTN_TRY(ATTN_ALLOC(cells->shares, attn_size_mul(n_row, ATTN_N_MIX_CLASS), err));
-        for (size_t i = 0; i < n_row; i++)
-            cells->shares[i * ATTN_N_MIX_CLASS + k] = (double)attn_table_number(table, i, column);
-    }
-    return ATTN_OK;
+    snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
+    return attn_table_find(table, name);
 }
 
-enum attn_status attn_table_kinds_find(const struct attn_table *table,
-                                       struct attn_table_cells *cells, struct attn_error *err)
+bool attn_table_has_rest(const struct attn_table *table)
 {
-    const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
-    const size_t shares = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
+    return rest_of(table, 0) < SIZE_MAX;
+}
+
+enum attn_status attn_table_types_read(const struct attn_table *table,
+                                       struct attn_head_type **types, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), names = attn_table_find(table, "type");
+    const size_t weights = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
     const size_t classes = attn_table_find(table, "most");
 
-    if (types == SIZE_MAX || classes == SIZE_MAX || shares == SIZE_MAX || parks == SIZE_MAX)
+    if (names == SIZE_MAX || classes == SIZE_MAX || weights == SIZE_MAX || parks == SIZE_MAX)
         return attn_error_set(
             err, ATTN_INVALID,
             "the table has no columns 'type', 'most', 'share' and 'park' of heads");
-    ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(cells->parks, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(*types, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
-        const struct attn_cell given = attn_table_cell(table, i, types);
-        const struct attn_cell type =
+        struct attn_head_type *type = &(*types)[i];
+        const struct attn_cell given = attn_table_cell(table, i, names);
+        const struct attn_cell name =
             given.type == ATTN_VALUE_TEXT ? given : attn_table_cell(table, i, classes);
 
-        if (type.type == ATTN_VALUE_TEXT)
-            cells->kinds[i] = attn_head_kind_find(type.text, type.size);
-        cells->weights[i] = fmax(0, (double)attn_table_number(table, i, shares));
-        cells->parks[i] = fmax(0, (double)attn_table_number(table, i, parks));
+        if (name.type == ATTN_VALUE_TEXT)
+            type->kind = attn_head_kind_find(name.text, name.size);
+        type->weight = fmax(0, (double)attn_table_number(table, i, weights));
+        type->park = fmax(0, (double)attn_table_number(table, i, parks));
+        for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
+            type->shares[k] = (double)attn_table_number(table, i, rest_of(table, k));
     }
-    return read_rest(table, cells, err);
+    return ATTN_OK;
 }
 
 /* Returns how many heads share keys and values; 0 if they do not. */
@@ -265,32 +256,26 @@ static size_t n_sharing(const struct attn_table *table, size_t n_head)
     return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
 }
 
-/* Returns the strength of the hue of row ROW of a map, 0 to 1: the root of the weight of its kind;
- * if cells have bars, only the ground of heads with a job is not empty. */
-static double strength_of(const struct attn_table_cells *cells, size_t row)
+/* Returns the strength of the hue of a head of TYPE on a map, 0 to 1: the root of the weight of its
+ * kind; if cells have bars, only the ground of heads with a job is not empty. */
+static double strength_of(const struct attn_head_type *type, bool has_bars)
 {
-    const struct attn_head_kind *kind = cells->kinds[row];
-
-    if (cells->shares)
-        return kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
-                       kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
+    if (has_bars)
+        return type->kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
+                       type->kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
                    ? 0.35
                    : 0;
-    return sqrt(fmin(cells->weights[row] * (1 - cells->parks[row]), 1));
+    return sqrt(fmin(type->weight * (1 - type->park), 1));
 }
 
-/* Puts the bar of row ROW into cell I, and its parts into the legend. */
-static void put_bar(struct attn_table_cells *cells, size_t row, size_t i)
+/* Puts the bar of TYPE into cell I, and its parts into the legend. */
+static void put_bar(struct attn_table_cells *cells, const struct attn_head_type *type, size_t i)
 {
     const double least = 0.02;
-    double *shares = cells->bars + cells->matrix.n_row * cells->columns.axis.n;
     struct attn_head_part parts[ATTN_HEAD_PARTS];
-    size_t n;
+    const size_t n = attn_head_bar(type->shares, type->park, parts);
 
-    shares += i * ATTN_N_MIX_CLASS;
-    memcpy(shares, cells->shares + row * ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS * sizeof *shares);
-    cells->bars[i] = cells->parks[row];
-    n = attn_head_bar(shares, cells->bars[i], parts);
+    cells->bars[i] = type;
     for (size_t p = 0; p < n; p++)
         if (parts[p].end - parts[p].begin >= least)
             cells->grid.kinds |= UINT32_C(1) << (parts[p].kind - attn_head_kind_at(0));
@@ -303,18 +288,20 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
                                   struct attn_error *err)
 {
     const size_t n = cells->columns.axis.n, n_cell = cells->matrix.n_row * n;
+    const bool has_bars = attn_table_has_rest(table);
     struct attn_token_texts *texts = &cells->texts;
 
-    ATTN_TRY(attn_table_kinds_find(table, cells, err));
+    ATTN_TRY(attn_table_types_read(table, &cells->types, err));
     ATTN_TRY(ATTN_ALLOC(texts->ends, n_cell, err));
-    if (cells->shares)
-        ATTN_TRY(ATTN_ALLOC(cells->bars, attn_size_mul(n_cell, ATTN_HEAD_PARTS), err));
+    if (has_bars)
+        ATTN_TRY(ATTN_ALLOC(cells->bars, n_cell, err));
     for (size_t i = 0; i < n_cell; i++) {
-        const struct attn_head_kind *kind = placed[i] < SIZE_MAX ? cells->kinds[placed[i]] : NULL;
+        const struct attn_head_type *type = placed[i] < SIZE_MAX ? &cells->types[placed[i]] : NULL;
+        const struct attn_head_kind *kind = type ? type->kind : NULL;
 
         if (kind) {
             const size_t number = (size_t)(kind - attn_head_kind_at(0));
-            const double level = round(strength_of(cells, placed[i]) * (ATTN_KIND_LEVELS - 1));
+            const double level = round(strength_of(type, has_bars) * (ATTN_KIND_LEVELS - 1));
 
             attn_level_matrix_put(
                 &cells->matrix, i / n, i % n,
@@ -323,22 +310,22 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
                                has_names ? strlen(kind->brief) : 1);
             if (!has_names)
                 cells->grid.kinds |= UINT32_C(1) << number;
-            if (cells->shares)
-                put_bar(cells, placed[i], i);
+            if (has_bars)
+                put_bar(cells, type, i);
         }
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->columns.axis.n_together = n_sharing(table, n);
     cells->grid.cells = texts;
     cells->grid.has_letters = !has_names;
-    cells->grid.parks = cells->bars;
-    cells->grid.shares = cells->bars ? cells->bars + n_cell : NULL;
+    cells->grid.bars = cells->bars;
     return attn_buffer_check(&texts->bytes, err);
 }
 
 static enum attn_status read_cells(const struct attn_table *table,
                                    const struct attn_table_picture *picture, bool is_map,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+                                   double width, struct attn_table_cells *cells,
+                                   struct attn_error *err)
 {
     enum { MOST_NAMED = 12 };         /* columns with names instead of letters */
     enum { NAMED = 25, BESIDE = 24 }; /* points: least width of such a column, and beside them */
@@ -361,8 +348,7 @@ static enum attn_status read_cells(const struct attn_table *table,
         status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
     if (status == ATTN_OK && is_map)
         status = put_kinds(table, placed,
-                           cells->width > 0 ? (double)(n * NAMED + BESIDE) <= cells->width
-                                            : n <= MOST_NAMED,
+                           width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,
                            cells, err);
     else if (status == ATTN_OK)
         put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
@@ -374,51 +360,38 @@ static enum attn_status read_cells(const struct attn_table *table,
 
 /* --- Bars and curves -------------------------------------------------------------------------- */
 
-/* Stores the numbers of the placed rows. If several rows share a cell, the first is used and the
- * others become unplaced. */
-static void put_series(const struct attn_table *table, size_t values,
+/* Stores the numbers of column C with their intervals, or without these one standard error on
+ * either side: in row ROW of the matrix or, if that is SIZE_MAX, in those of their groups. If
+ * several rows share a cell, the first is used and the others become unplaced. */
+static void put_series(const struct attn_table *table, size_t c, size_t row, bool has_errors,
                        struct attn_table_cells *cells)
 {
+    const size_t low = attn_table_find_spread(table, c, ATTN_TRAIT_LOW);
+    const size_t high = attn_table_find_spread(table, c, ATTN_TRAIT_HIGH);
+    const size_t se = attn_table_find_spread(table, c, ATTN_TRAIT_SE);
+    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
     float value;
 
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t row = cells->rows.of_rows[i], column = cells->columns.of_rows[i];
-
-        if (row == SIZE_MAX || attn_table_is_missing(table, i, values))
-            continue;
-        if (attn_level_cell(&cells->matrix, row, column, &value) == ATTN_CELL_MASKED)
-            attn_level_matrix_put(&cells->matrix, row, column, attn_table_number(table, i, values));
-        else
-            cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
-    }
-}
-
-/* Reads the interval of each number of VALUES; without intervals, one standard error on either
- * side. The numbers are in row ROW of the matrix or, if that is SIZE_MAX, in those of their groups.
- */
-static void read_errors(const struct attn_table *table, size_t values, size_t row,
-                        struct attn_table_cells *cells)
-{
-    const size_t low = attn_table_find_spread(table, values, ATTN_TRAIT_LOW);
-    const size_t high = attn_table_find_spread(table, values, ATTN_TRAIT_HIGH);
-    const size_t se = attn_table_find_spread(table, values, ATTN_TRAIT_SE);
-    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
-    const size_t n = cells->columns.texts.n;
-
-    if (!has_interval && se == SIZE_MAX)
-        return;
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t group = row == SIZE_MAX ? cells->rows.of_rows[i] : row;
-        const size_t at = group * n + cells->columns.of_rows[i];
-        const float value = attn_table_number(table, i, values);
+        const size_t column = cells->columns.of_rows[i];
+        const size_t at = group * cells->columns.texts.n + column;
 
-        if (cells->rows.of_rows[i] == SIZE_MAX)
+        if (cells->rows.of_rows[i] == SIZE_MAX || attn_table_is_missing(table, i, c))
             continue;
+        if (attn_level_cell(&cells->matrix, group, column, &value) != ATTN_CELL_MASKED) {
+            cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
+            continue;
+        }
+        value = attn_table_number(table, i, c);
+        attn_level_matrix_put(&cells->matrix, group, column, value);
         cells->lows[at] = has_interval ? attn_table_number(table, i, low)
                                        : value - attn_table_number(table, i, se);
         cells->highs[at] = has_interval ? attn_table_number(table, i, high)
                                         : value + attn_table_number(table, i, se);
     }
+    if (!has_errors || (!has_interval && se == SIZE_MAX))
+        return;
     cells->grid.lows = cells->lows;
     cells->grid.highs = cells->highs;
     cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
@@ -458,11 +431,7 @@ static enum attn_status read_columns(const struct attn_table *table, struct attn
     for (size_t c = cells->of.values; c < n; c++) {
         if (!is_beside(values, attn_table_column(table, c)))
             continue;
-        for (size_t i = 0; i < n_row; i++)
-            if (cells->columns.of_rows[i] < SIZE_MAX && !attn_table_is_missing(table, i, c))
-                attn_level_matrix_put(&cells->matrix, groups->texts.n, cells->columns.of_rows[i],
-                                      attn_table_number(table, i, c));
-        read_errors(table, c, groups->texts.n, cells);
+        put_series(table, c, groups->texts.n, true, cells);
         attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
         groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
     }
@@ -500,13 +469,21 @@ static enum attn_status read_series(const struct attn_table *table,
         return read_columns(table, cells, err);
     cells->grid.is_ranked = kind == ATTN_FIGURE_BARS && is_ranked(table, picture, &cells->of);
     ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
-    put_series(table, cells->of.values, cells);
-    if (!is_strip)
-        read_errors(table, cells->of.values, SIZE_MAX, cells);
+    put_series(table, cells->of.values, SIZE_MAX, !is_strip, cells);
     return ATTN_OK;
 }
 
 /* --- Tokens, and positions -------------------------------------------------------------------- */
+
+/* Prepares a figure of one row with N columns, of which it has a matrix if HAS_NUMBERS. */
+static enum attn_status begin_row(const struct attn_table *table, size_t n, bool has_numbers,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    ATTN_TRY(attn_table_axis_create(&cells->columns, attn_table_n_row(table), n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
+    return has_numbers ? attn_level_matrix_create(1, n, &cells->matrix, err) : ATTN_OK;
+}
 
 /* Appends the token of a row: from TOKENS at its position, otherwise the text or id in the
  * table. */
@@ -560,9 +537,7 @@ static enum attn_status read_tokens(const struct attn_table *table,
                               "'`figure tokens`' needs a table with a row for each token");
     if (picture->n_label > 0)
         return attn_table_refuse_groups("tokens", err);
-    ATTN_TRY(attn_table_axis_create(axis, n_row, n, err));
-    ATTN_TRY(attn_table_axis_create(&cells->rows, n_row, 1, err));
-    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
+    ATTN_TRY(begin_row(table, n, true, cells, err));
     if (picture->run && positions != SIZE_MAX)
         ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
     for (size_t i = 0; i < n_row; i++) {
@@ -580,7 +555,6 @@ static enum attn_status read_tokens(const struct attn_table *table,
     }
     if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
         cells->grid.note = ATTN_ELLIPSIS " where items differ";
-    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
     axis->axis = attn_table_named_axis(axis, attn_table_column_name(table, texts));
     axis->axis.begins = axis->begins;
     return attn_buffer_check(&axis->texts.bytes, err);
@@ -608,13 +582,10 @@ static enum attn_status read_spans(const struct attn_table *table,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t n = attn_selection_dims(picture->run->selection)->n_position;
-    struct attn_table_axis *axis = &cells->columns;
     float value;
 
     ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
-    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(table), n, err));
-    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
-    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
+    ATTN_TRY(begin_row(table, n, true, cells, err));
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const struct attn_cell name = attn_table_cell(table, row, cells->of.rows);
         const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
@@ -633,8 +604,7 @@ static enum attn_status read_spans(const struct attn_table *table,
                         "change: of @ without the span; cut: with the span alone", picture->answer);
         cells->grid.note = attn_buffer_string(&cells->texts.bytes);
     }
-    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
-    axis->axis = (struct attn_grid_axis){
+    cells->columns.axis = (struct attn_grid_axis){
         .n = n, .texts = cells->tokens[0].n > 0 ? cells->tokens : NULL, .title = "token"};
     return attn_buffer_check(&cells->texts.bytes, err);
 }
@@ -675,37 +645,43 @@ static size_t most_keys(const struct attn_picture_options *options)
                                            : MOST_KEYS;
 }
 
-/* Adds up the sizes of what heads bring from each key to SIZES [n], and finds its token. */
-static void add_sizes(const struct attn_table *parts, double *sizes, struct attn_cell *tokens)
+/* A key of a life. */
+struct brought {
+    double size; /* of what heads bring from it */
+    struct attn_cell token;
+};
+
+/* Adds up what heads bring from each key to ALL, and finds its token. */
+static void add_sizes(const struct attn_table *parts, struct brought *all)
 {
-    const size_t keys = attn_table_find_role(parts, ATTN_ROLE_KEY);
-    const size_t texts = attn_table_find_role(parts, ATTN_ROLE_TOKEN);
     const size_t values = attn_table_next_value(parts, SIZE_MAX);
 
     for (size_t i = 0; i < attn_table_n_row(parts); i++) {
-        const struct attn_cell key = attn_table_cell(parts, i, keys);
+        const struct attn_cell key = attn_table_role_cell(parts, i, ATTN_ROLE_KEY);
 
         if (key.type != ATTN_VALUE_INTEGER)
             continue;
-        sizes[key.integer] += fabs(attn_table_cell(parts, i, values).real);
-        tokens[key.integer] = attn_table_cell(parts, i, texts);
+        all[key.integer].size += fabs(attn_table_cell(parts, i, values).real);
+        all[key.integer].token = attn_table_role_cell(parts, i, ATTN_ROLE_TOKEN);
     }
 }
 
-/* Chooses the MOST keys with the largest SIZES [n] as columns, and the position AT. */
-static void choose_keys(const double *sizes, const struct attn_cell *tokens, size_t n, size_t at,
-                        size_t most, struct attn_table_axis *axis)
+/* Chooses the MOST largest of the keys ALL [n] as columns, and the position AT. */
+static void choose_keys(const struct brought *all, size_t n, size_t at, size_t most,
+                        struct attn_table_axis *axis)
 {
     for (size_t key = 0; key < n; key++) {
+        const struct attn_cell *token = &all[key].token;
         size_t n_larger = 0;
 
         for (size_t other = 0; other < n; other++)
-            n_larger += sizes[other] > sizes[key] || (sizes[other] == sizes[key] && other < key);
+            n_larger += all[other].size > all[key].size ||
+                        (all[other].size == all[key].size && other < key);
         if (n_larger >= most && key != at)
             continue;
         axis->positions[axis->texts.n] = key;
-        if (tokens[key].type == ATTN_VALUE_TEXT)
-            attn_buffer_append(&axis->texts.bytes, tokens[key].text, tokens[key].size);
+        if (token->type == ATTN_VALUE_TEXT)
+            attn_buffer_append(&axis->texts.bytes, token->text, token->size);
         else
             attn_buffer_append_integer(&axis->texts.bytes, (int64_t)key);
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
@@ -717,71 +693,52 @@ static enum attn_status name_life(const struct attn_table_picture *picture,
                                   const struct attn_cell *token, struct attn_table_words *words,
                                   struct attn_error *err)
 {
-    const struct attn_table *lens = picture->lens;
-    const struct attn_cell best = attn_table_cell(lens, attn_table_n_row(lens) - 1,
-                                                  attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+    const struct attn_cell best =
+        attn_table_role_cell(picture->lens, attn_table_n_row(picture->lens) - 1, ATTN_ROLE_TOKEN);
     struct attn_buffer *out = &words->bytes;
 
     attn_buffer_append_string(out, "life of '");
-    attn_table_append_label(out, token->text, token->size);
+    attn_table_append_label(out, token->text, token->size, SIZE_MAX);
     attn_buffer_append_string(out, "': what each layer adds to ");
     if (*picture->answer) {
         attn_buffer_append_string(out, picture->answer);
     } else {
         attn_buffer_append_string(out, "logit(");
-        attn_table_append_label(out, best.text, best.size);
+        attn_table_append_label(out, best.text, best.size, SIZE_MAX);
         attn_buffer_append_string(out, ")");
     }
     words->title = attn_buffer_string(out);
     return attn_buffer_check(out, err);
 }
 
-/* Reads the keys of PARTS, of which there are N, into the columns. AT is the position. */
-static enum attn_status read_keys(const struct attn_table *table,
-                                  const struct attn_table_picture *picture, size_t n, size_t at,
-                                  struct attn_table_cells *cells, struct attn_error *err)
-{
-    struct attn_table_axis *axis = &cells->columns;
-    double *sizes = attn_alloc(n, sizeof *sizes, err);
-    struct attn_cell *tokens = sizes ? attn_alloc(n, sizeof *tokens, err) : NULL;
-    enum attn_status status = tokens ? ATTN_OK : ATTN_NO_MEMORY;
-
-    if (status == ATTN_OK)
-        status = attn_table_axis_create(axis, attn_table_n_row(table), n, err);
-    if (status == ATTN_OK) {
-        add_sizes(picture->life, sizes, tokens);
-        choose_keys(sizes, tokens, n, at, cells->most_keys, axis);
-        status = name_life(picture, &tokens[at], &cells->words, err);
-    }
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&axis->texts.bytes, err);
-    attn_free(sizes);
-    attn_free(tokens);
-    return status;
-}
-
 static enum attn_status read_life(const struct attn_table *table,
                                   const struct attn_table_picture *picture,
+                                  const struct attn_picture_options *options,
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
-    const struct attn_table *lens = picture->lens;
     struct attn_table_axis *axis = &cells->columns;
+    struct brought *all;
+    enum attn_status status;
     size_t n, at;
 
-    if (!picture->life || !lens)
+    if (!picture->life || !picture->lens)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure life`' draws one position of the question lens");
-    at = (size_t)attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer;
+    at = (size_t)attn_table_role_cell(picture->lens, 0, ATTN_ROLE_POSITION).integer;
     n = attn_table_count(picture->life, ATTN_ROLE_KEY);
     if (at >= n)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure life`' needs a position that attends to itself");
-    ATTN_TRY(read_keys(table, picture, n, at, cells, err));
+    ATTN_TRY(begin_row(table, n, false, cells, err));
+    ATTN_TRY(ATTN_ALLOC(all, n, err));
+    add_sizes(picture->life, all);
+    choose_keys(all, n, at, most_keys(options), axis);
+    status = name_life(picture, &all[at].token, &cells->words, err);
+    attn_free(all);
     axis->axis = attn_table_named_axis(axis, "");
     axis->axis.is_named = false;
     axis->axis.positions = axis->positions;
-    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
-    return ATTN_OK;
+    return status == ATTN_OK ? attn_buffer_check(&axis->texts.bytes, err) : status;
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
@@ -819,15 +776,8 @@ static enum attn_status read_rows(const struct attn_table *table,
         rows->begins[i] = i > 0 && has_position != (rows->positions[i - 1] < ATTN_GRID_NO_POSITION);
         cells->marks[i] = !attn_table_is_missing(table, i, cells->of.marks);
         has_texts |= has_text && has_position;
-        if (attn_grid_is_position(&position, tokens)) {
-            size_t size;
-            const char *token = attn_token_text(tokens, (size_t)position.integer, &size);
-
-            attn_buffer_append(&rows->texts.bytes, token, size);
-        } else {
-            attn_grid_append_cell(&rows->texts.bytes, table, i,
-                                  has_text ? cells->of.texts : cells->of.rows);
-        }
+        append_token(&rows->texts.bytes, table, i, has_text ? cells->of.texts : cells->of.rows,
+                     cells->of.rows, tokens);
         rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
     }
     rows->axis = attn_table_named_axis(rows, attn_table_column_name(table, cells->of.rows));
@@ -910,6 +860,7 @@ static enum attn_status read_parts(const struct attn_table *table,
 
 static enum attn_status read_kind(const struct attn_table *table,
                                   const struct attn_table_picture *picture, enum attn_figure kind,
+                                  const struct attn_picture_options *options,
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
     const struct attn_view_columns *of = &cells->of;
@@ -929,7 +880,7 @@ static enum attn_status read_kind(const struct attn_table *table,
     if (kind == ATTN_FIGURE_CIRCUIT)
         return read_circuit(table, picture, cells, err);
     if (kind == ATTN_FIGURE_LIFE)
-        return read_life(table, picture, cells, err);
+        return read_life(table, picture, options, cells, err);
     if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
         return attn_table_refuse_groups(is_pairs ? "a grid of pairs" : "a map", err);
     if (!is_pairs && kind != ATTN_FIGURE_MAP && of->rows == of->columns && of->rows < SIZE_MAX) {
@@ -943,13 +894,13 @@ static enum attn_status read_kind(const struct attn_table *table,
         ATTN_TRY(attn_table_groups_read(table, picture->n_label, &cells->groups, err));
         cells->grid.groups = &cells->groups.axis;
     }
-    return read_cells(table, picture, kind == ATTN_FIGURE_MAP, cells, err);
+    return read_cells(table, picture, kind == ATTN_FIGURE_MAP, options->figure_width, cells, err);
 }
 
 /* Sets title, note and scale of a map of heads. */
 static void set_map_words(struct attn_grid *figure)
 {
-    const bool has_bars = figure->shares != NULL;
+    const bool has_bars = figure->bars != NULL;
 
     figure->is_share = false;
     figure->quantity = "mean weight (square root)";
@@ -1011,14 +962,12 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     cells->of = attn_view_columns_find(table, &picture->view);
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
-    cells->most_keys = most_keys(options);
-    cells->width = options->figure_width;
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
         return read_parts(table, picture, cells, err);
     ATTN_TRY(attn_view_columns_check(
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
-    ATTN_TRY(read_kind(table, picture, kind, cells, err));
+    ATTN_TRY(read_kind(table, picture, kind, options, cells, err));
     if (kind != ATTN_FIGURE_STRIP) /* it draws each group, not their mean */
         ATTN_TRY(join_texts(picture, cells, err));
     column = is_life
@@ -1059,10 +1008,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_table_axis_release(&cells->groups);
     attn_token_texts_release(&cells->texts, 1);
     attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
-    attn_free(cells->kinds);
-    attn_free(cells->weights);
-    attn_free(cells->parks);
-    attn_free(cells->shares);
+    attn_free(cells->types);
     attn_free(cells->bars);
     attn_free(cells->lows);
     attn_free(cells->highs);

@@ -11,6 +11,7 @@
 #define ATTN_FIGURES_TABLE_GRID_H
 
 #include "figures/table_axis.h"
+#include "measures/head_kind.h"
 #include "pictures/grid.h"
 
 /* Names of a column, printable. Initialize with = {0}. */
@@ -43,14 +44,9 @@ struct attn_table_cells {
     struct attn_token_texts
         tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
     char note[80];
-    float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
-    const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
-    size_t most_keys;                    /* columns of a life */
-    double width;                        /* of the figure in points; 0: not given */
-    double *weights, *parks; /* [n_row of the table] the share of each head in its kind, and what it
-                                parks; own */
-    double *shares; /* [n_row of the table, ATTN_N_MIX_CLASS] of the rest; owns, NULL if unknown */
-    double *bars;   /* of a map: parks and shares of its cells; owns */
+    float *lows, *highs;                /* [cells] for plots: ends of intervals; owns */
+    struct attn_head_type *types;       /* [n_row of the table] for maps of heads; owns */
+    const struct attn_head_type **bars; /* [cells] of a map; owns */
 };
 
 /* Returns true if the rows of PICTURE are parts of the text of its run. */
@@ -78,10 +74,12 @@ void attn_table_cells_release(struct attn_table_cells *cells);
  * digits. */
 int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
 
-/* Finds the kind of the head in each row of TABLE, how strong it is, what it parks, and if the
- * table has them the shares of the rest. Fills `kinds`, `weights`, `parks` and `shares` of CELLS.
- */
-enum attn_status attn_table_kinds_find(const struct attn_table *table,
-                                       struct attn_table_cells *cells, struct attn_error *err);
+/* Reads the type of the head in each row of TABLE, without `name` and `largest`. The caller frees
+ * *types. */
+enum attn_status attn_table_types_read(const struct attn_table *table,
+                                       struct attn_head_type **types, struct attn_error *err);
+
+/* Returns true if TABLE has the shares of the rest of each head, which are NaN without. */
+bool attn_table_has_rest(const struct attn_table *table);
 
 #endif

@@ -118,20 +118,19 @@ static void push_written(struct attn_json_writer *json, const struct attn_card_h
     attn_json_end(json);
 }
 
-/* Writes the card of HEAD, whose type is in row ROW of CELLS, which may have no kinds. */
+/* Writes the card of HEAD with its TYPE or NULL, whose bar is written if HAS_BAR. */
 static void push_head(struct attn_json_writer *json, const struct attn_card_head *head,
-                      const struct attn_table_cells *cells, size_t row, const struct texts *texts)
+                      const struct attn_head_type *type, bool has_bar, const struct texts *texts)
 {
-    const struct attn_head_kind *kind = cells->kinds ? cells->kinds[row] : NULL;
+    const struct attn_head_kind *kind = type ? type->kind : NULL;
 
     attn_json_line(json);
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "name"), attn_location_name(&head->at).text);
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
-    if (kind && cells->shares)
-        attn_page_push_bar(attn_json_key(json, "bar"), cells->shares + row * ATTN_N_MIX_CLASS,
-                           cells->parks[row]);
+    if (kind && has_bar)
+        attn_page_push_bar(attn_json_key(json, "bar"), type->shares, type->park);
     attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);
     attn_json_bool(attn_json_key(json, "is_of_source"), head->is_of_source);
     attn_json_size(attn_json_key(json, "n"), head->n_text);
@@ -168,9 +167,9 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
                                    const struct attn_head_cards *cards, const struct texts *texts,
                                    struct attn_error *err)
 {
-    struct attn_table_cells cells = {.note = ""};
+    struct attn_head_type *types = NULL;
     struct attn_error unseen = {0}; /* tables of other measures have no kinds */
-    enum attn_status status = attn_table_kinds_find(table, &cells, &unseen);
+    enum attn_status status = attn_table_types_read(table, &types, &unseen);
 
     status = status == ATTN_NO_MEMORY ? attn_error_copy(err, &unseen) : ATTN_OK;
     attn_json_begin(attn_page_push_key(json, "heads"), '[');
@@ -182,10 +181,11 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
         if (index == SIZE_MAX)
             attn_json_text(json, NULL);
         else
-            push_head(json, &cards->heads[index], &cells, i, texts);
+            push_head(json, &cards->heads[index], types ? &types[i] : NULL,
+                      attn_table_has_rest(table), texts);
     }
     attn_json_end(json);
-    attn_table_cells_release(&cells);
+    attn_free(types);
     return status;
 }
 

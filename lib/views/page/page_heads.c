@@ -58,20 +58,15 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Stores the type of row I of CELLS in *TYPE. Heads that the probe of random tokens finds come here
- * twice, first with their type on texts: the second call replaces the kind and its weight, and
- * keeps the park and the shares of the texts. */
-static void put_type(struct attn_head_type *type, const struct attn_table_cells *cells, size_t i)
+/* Stores FOUND in *TYPE. Heads that the probe of random tokens finds come here twice, first with
+ * their type on texts: the second call replaces the kind and its weight, and keeps the park and the
+ * shares of the texts. */
+static void put_type(struct attn_head_type *type, const struct attn_head_type *found)
 {
-    const bool is_first = !type->kind;
-
-    type->kind = cells->kinds[i];
-    type->weight = cells->weights[i];
-    if (!is_first)
-        return;
-    type->park = cells->parks[i];
-    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
-        type->shares[k] = cells->shares ? cells->shares[i * ATTN_N_MIX_CLASS + k] : (double)NAN;
+    if (!type->kind)
+        *type = *found;
+    type->kind = found->kind;
+    type->weight = found->weight;
 }
 
 /* Gives HEADS the kinds of their rows in TABLE; with IS_PROBE only `induction` and `duplicate`. */
@@ -79,21 +74,21 @@ static enum attn_status take_kinds(const struct attn_page_heads *heads,
                                    const struct attn_table *table, bool is_probe,
                                    struct attn_error *err)
 {
-    struct attn_table_cells cells = {.note = ""};
-    const enum attn_status status = attn_table_kinds_find(table, &cells, err);
+    struct attn_head_type *types = NULL;
+    const enum attn_status status = attn_table_types_read(table, &types, err);
 
     for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
         struct attn_location at;
-        const struct attn_head_kind *kind = cells.kinds[i];
+        const struct attn_head_kind *kind = types[i].kind;
         const bool is_taken = !is_probe || kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
                               kind == attn_head_kind_at(ATTN_MIX_DUPLICATE);
         const size_t n = is_taken && attn_table_read_head(table, i, &at) ? heads->n : 0;
 
         for (size_t k = 0; k < n; k++)
             if (attn_location_compare(&heads->items[k].at, &at) == 0)
-                put_type(&heads->items[k].type, &cells, i);
+                put_type(&heads->items[k].type, &types[i]);
     }
-    attn_table_cells_release(&cells);
+    attn_free(types);
     return status;
 }
 

@@ -10,6 +10,8 @@
 #include "tables/table.h"
 #include "tensors/token_text.h"
 
+struct attn_head_type; /* measures/head_kind.h */
+
 struct attn_backdrop; /* tensors/output.h */
 
 /* The rows or the columns of a grid, with their labels. */
@@ -113,9 +115,9 @@ struct attn_grid {
     /* texts shown in the cells, row by row; NULL: the numbers are shown */
     const struct attn_token_texts *cells;
     int digits; /* decimals of numbers that are not in percent */
-    /* for a map of heads: what each cell's head parks and the shares of the rest (attn_head_bar),
-     * or NULL; and which kinds the legend has, bits of their numbers */
-    const double *parks, *shares; /* [cells], [cells, ATTN_N_MIX_CLASS] */
+    /* for a map of heads: the heads whose bars cells have (attn_head_bar), or NULL; and which kinds
+     * the legend has, bits of their numbers */
+    const struct attn_head_type *const *bars; /* [cells] */
     uint32_t kinds;
     bool has_letters; /* the cells of a map have letters instead of names */
     bool is_ranked;   /* bars of parts of layers: the largest first, small ones together */

@@ -5,6 +5,7 @@
 #include "base/text/escape.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,8 +116,14 @@ uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_sh
     return (void *)room;
 }
 
-void attn_shapes_set_mark(struct attn_shapes *shapes, const char *mark)
+void attn_shapes_set_mark(struct attn_shapes *shapes, const char *format, ...)
 {
+    char mark[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(mark, sizeof mark, format, arguments);
+    va_end(arguments);
     shapes->mark = (struct attn_mark){shapes->text.size, strlen(mark)};
     attn_buffer_append_string(&shapes->text, mark);
 }

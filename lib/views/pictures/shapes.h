@@ -178,8 +178,13 @@ void attn_shapes_picture_row(const struct attn_shapes *shapes,
  * fills it before it adds other cells. */
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells);
 
-/* Sets the mark of the lines, curves, dots, bands and texts that are added next; "": none. */
-void attn_shapes_set_mark(struct attn_shapes *shapes, const char *mark);
+/* Sets the mark of the lines, curves, dots, bands and texts that are added next, at most 255
+ * bytes. */
+void attn_shapes_set_mark(struct attn_shapes *shapes, const char *format, ...) ATTN_PRINTF(2, 3);
+static inline void attn_shapes_end_mark(struct attn_shapes *shapes)
+{
+    shapes->mark.n = 0;
+}
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);

@@ -1,5 +1,4 @@
-/* clock.h - clocks in seconds, for measuring durations. The first is monotonic, from an arbitrary
- * start. */
+/* clock.h - a monotonic clock in seconds, from an arbitrary start, for measuring durations. */
 #ifndef ATTN_BASE_CLOCK_H
 #define ATTN_BASE_CLOCK_H
 
@@ -8,12 +7,6 @@
 static inline double attn_clock_seconds(void)
 {
     return 1e-9 * (double)attn_os_nanoseconds();
-}
-
-/* Returns the processor time of all threads of this process. */
-static inline double attn_clock_cpu_seconds(void)
-{
-    return attn_os_cpu_seconds();
 }
 
 #endif

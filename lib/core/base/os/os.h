@@ -119,7 +119,6 @@ unsigned attn_os_user(void);
 bool attn_os_random(void *bytes, size_t size); /* unpredictable bytes; at most 256 */
 
 int64_t attn_os_nanoseconds(void); /* of a clock that is never set, from an arbitrary start */
-double attn_os_cpu_seconds(void);  /* the processor time of all threads of this process */
 int64_t attn_os_local_time(void);  /* seconds from 1970, in local time */
 
 bool attn_os_is_terminal(int descriptor);

@@ -233,11 +233,6 @@ int64_t attn_os_nanoseconds(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-double attn_os_cpu_seconds(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
-
 int64_t attn_os_local_time(void)
 {
     const time_t now = time(NULL);

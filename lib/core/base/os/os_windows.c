@@ -750,20 +750,6 @@ int64_t attn_os_nanoseconds(void)
            count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
 }
 
-double attn_os_cpu_seconds(void)
-{
-    ULARGE_INTEGER kernel = {0}, user = {0};
-    FILETIME created, ended, of_kernel, of_user;
-
-    if (GetProcessTimes(GetCurrentProcess(), &created, &ended, &of_kernel, &of_user)) {
-        kernel = (ULARGE_INTEGER){.LowPart = of_kernel.dwLowDateTime,
-                                  .HighPart = of_kernel.dwHighDateTime};
-        user =
-            (ULARGE_INTEGER){.LowPart = of_user.dwLowDateTime, .HighPart = of_user.dwHighDateTime};
-    }
-    return 1e-7 * (double)(kernel.QuadPart + user.QuadPart);
-}
-
 int64_t attn_os_local_time(void)
 {
     const time_t now = time(NULL);

@@ -23,10 +23,8 @@ enum attn_status attn_path_names_add(struct attn_path_names *names, const char *
 {
     char *copy;
 
-    ATTN_TRY(attn_grow(&names->names, &names->capacity, names->n + 1, sizeof *names->names, err));
-    copy = attn_strndup(name, strlen(name), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_GROW(names->names, names->capacity, names->n + 1, err));
+    ATTN_TRY(ATTN_NEW(copy, attn_strndup(name, strlen(name), err)));
     names->names[names->n++] = copy;
     return ATTN_OK;
 }
@@ -197,16 +195,13 @@ static enum attn_status follow(struct attn_target *target, const char *wanted,
         attn_buffer_append(&path, target->path, attn_path_folder_length(target->path));
     attn_buffer_append(&path, link, (size_t)n);
     attn_free(target->path);
-    target->path = attn_buffer_take(&path, err);
-    return target->path ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(target->path, attn_buffer_take(&path, err));
 }
 
 static enum attn_status follow_all(struct attn_target *target, const char *path,
                                    struct attn_error *err)
 {
-    target->path = attn_strndup(path, strlen(path), err);
-    if (!target->path)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(target->path, attn_strndup(path, strlen(path), err)));
     ATTN_TRY(look(target, path, err));
     for (int n = 0; target->exists && target->info.kind == ATTN_OS_LINK; n++) {
         if (n == MAX_LINKS)
@@ -274,9 +269,7 @@ static enum attn_status look_in(struct attn_target *target, const char *director
     ATTN_TRY(attn_target_find(directory, &folder, err));
     attn_target_release(&folder);
     attn_buffer_append_format(&path, "%s/%s", directory, name);
-    target->path = attn_buffer_take(&path, err);
-    if (!target->path)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(target->path, attn_buffer_take(&path, err)));
     ATTN_TRY(look(target, target->path, err));
     return attn_path_check_plain(target->path, err);
 }

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"
@@ -339,8 +338,7 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
                                          "no file has 'add_prefix_space', and a space is inserted "
                                          "in front of texts; transformers 4 inserted none"));
     attn_class_get_roles(row, roles);
-    ATTN_TRY(
-        attn_tokenizer_read_added(tokenizer, source, found->config, roles, ATTN_CLASS_N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (row->traits & ATTN_CLASS_CLIP) {
         unread->has_prefix = false;

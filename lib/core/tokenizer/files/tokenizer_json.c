@@ -8,14 +8,12 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/stages/stages_internal.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char file_name[] = "tokenizer.json"; /* for messages */
@@ -171,9 +169,7 @@ static enum attn_status read_text(struct json_reader *reading, const struct attn
 {
     struct model_text *to = (void *)((char *)reading + reading->row->offset);
 
-    to->text = attn_alloc_uninitialized(token->size + 1, 1, err);
-    if (!to->text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(to->text, attn_alloc_uninitialized(token->size + 1, 1, err)));
     to->size = attn_json_unescape_to(token, to->text);
     to->text[to->size] = '\0';
     return ATTN_OK;
@@ -249,8 +245,7 @@ static enum attn_status read_pieces(struct json_reader *reading, struct attn_buf
         if (vocabulary->n == INT32_MAX)
             return attn_error_set(err, ATTN_UNSUPPORTED, "'vocab' in '%s' has too many pieces",
                                   file_name);
-        ATTN_TRY(attn_grow((void **)&model->scores, &model->capacity, model->n + 1,
-                           sizeof *model->scores, err));
+        ATTN_TRY(ATTN_GROW(model->scores, model->capacity, model->n + 1, err));
         model->scores[model->n++] = score;
         ATTN_TRY(
             attn_vocabulary_add(vocabulary, key->data, key->size, (int32_t)vocabulary->n, err));
@@ -691,8 +686,7 @@ static enum attn_status read_file(struct json_reader *reading, const struct attn
         ATTN_TRY(attn_added_read_json(tokenizer, reading->added.text, reading->added.size, err));
     if (found->name || found->config || attn_source_has_part(source, "added_tokens.json") ||
         attn_source_has_part(source, "special_tokens_map.json"))
-        ATTN_TRY(attn_tokenizer_read_beside(tokenizer, source, found->config, roles,
-                                            ATTN_CLASS_N_ROLE, err));
+        ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, true, roles, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));

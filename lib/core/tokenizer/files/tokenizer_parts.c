@@ -5,8 +5,6 @@
 
 #include "base/memory.h"
 #include "base/os/thread.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"
@@ -798,16 +796,14 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err)
 {
-    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
+    struct attn_unread *unread;
 
+    ATTN_TRY(ATTN_ALLOC(unread, 1, err));
     tokenizer->unread = unread;
-    if (!unread)
-        return ATTN_NO_MEMORY;
     atomic_init(&unread->is_over, false);
     unread->tokenizer = tokenizer;
     ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
-    unread->path = attn_strndup(path, strlen(path), err);
-    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(unread->path, attn_strndup(path, strlen(path), err));
 }
 
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)

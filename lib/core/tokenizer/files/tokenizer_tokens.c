@@ -125,9 +125,8 @@ static enum attn_status find_all(struct attn_decoded *decoded,
     struct attn_strings one[2] = {{.n_left = attn_layer_limit(vocabulary->keys.size)}};
     enum attn_status status;
 
-    decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
-    if (!decoded->begin)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(decoded->begin,
+                      attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err)));
     status = append_all(tokenizer, decoded->begin, one, &all, err);
     attn_strings_release(&one[0]);
     attn_strings_release(&one[1]);
@@ -146,12 +145,10 @@ enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
         /* It may change the text of a single token. */
         if (decoder->steps[i].run == attn_decode_replace)
             return find_all(decoded, tokenizer, err);
-    decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
-    decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
-    decoded->is_block_found =
-        attn_alloc(vocabulary->n / BLOCK_SIZE + 1, sizeof *decoded->is_block_found, err);
-    if (!decoded->bytes || !decoded->sizes || !decoded->is_block_found)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(decoded->bytes, attn_alloc_uninitialized(vocabulary->keys.size, 1, err)));
+    ATTN_TRY(ATTN_NEW(decoded->sizes,
+                      attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err)));
+    ATTN_TRY(ATTN_ALLOC(decoded->is_block_found, vocabulary->n / BLOCK_SIZE + 1, err));
     return attn_monitor_create(1, &decoded->monitor, err);
 }
 

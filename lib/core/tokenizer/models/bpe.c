@@ -624,8 +624,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     scratch->has_unk = false;
     ATTN_TRY(attn_bpe_begin(&scratch->work, n_part, err));
     if (scratch->model->has_places)
-        ATTN_TRY(attn_grow((void **)&scratch->ranges, &scratch->n_range, n_part,
-                           sizeof *scratch->ranges, err));
+        ATTN_TRY(ATTN_GROW(scratch->ranges, scratch->n_range, n_part, err));
     ATTN_TRY(find_parts(scratch, slice, err));
     scratch->work.cancel = walk->options->cancel;
     if (!attn_bpe_merge(&scratch->work, scratch->n, &scratch->model->merges))
@@ -714,12 +713,11 @@ static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_s
 static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
-    struct bpe_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct bpe_scratch *scratch;
     size_t n_piece = 64;
 
+    ATTN_TRY(ATTN_ALLOC(scratch, 1, err));
     *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
     scratch->model = data;
     if (n < 256) /* short texts are encoded without a cache */
         return ATTN_OK;

@@ -7,7 +7,6 @@
 #include "tokenizer/models/models_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -2,7 +2,6 @@
 #include "tokenizer/models/models_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>

@@ -209,10 +209,9 @@ enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const c
                                          const char *content, struct attn_error *err)
 {
     const size_t n_pattern = strlen(pattern), n_content = strlen(content);
-    struct replace *replace = attn_alloc(1, sizeof *replace + n_pattern + n_content, err);
+    struct replace *replace;
 
-    if (!replace)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(replace, attn_alloc(1, sizeof *replace + n_pattern + n_content, err)));
     replace->n_pattern = n_pattern;
     replace->n_content = n_content;
     replace->last = n_pattern - 1;
@@ -381,10 +380,9 @@ enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const ch
                                         enum attn_prefix when, struct attn_error *err)
 {
     const size_t size = strlen(text);
-    struct prefix *prefix = attn_alloc(1, sizeof *prefix + size, err);
+    struct prefix *prefix;
 
-    if (!prefix)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(prefix, attn_alloc(1, sizeof *prefix + size, err)));
     prefix->when = when;
     prefix->size = size;
     memcpy(prefix->text, text, size);

@@ -114,9 +114,7 @@ static enum attn_status read_units(struct charsmap *map, const char **problem,
         attn_utf8_valid_length(map->strings, map->n_string) != map->n_string)
         return ATTN_OK;
     map->n_unit = n_trie / 4;
-    map->units = attn_alloc_uninitialized(map->n_unit, sizeof *map->units, err);
-    if (!map->units)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(map->units, attn_alloc_uninitialized(map->n_unit, sizeof *map->units, err)));
     memcpy(map->units, map->bytes + 4, n_trie);
     *problem = is_closed(map) ? NULL : "has a trie that leads out of it";
     return ATTN_OK;
@@ -128,9 +126,7 @@ static enum attn_status read_map(struct charsmap *map, const char *text, size_t 
 {
     const char *problem = "is not base64";
 
-    map->bytes = attn_alloc_uninitialized(size, 1, err);
-    if (!map->bytes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(map->bytes, attn_alloc_uninitialized(size, 1, err)));
     if (!map->cluster)
         memcpy(map->bytes, text, map->n_byte = size);
     if (!map->cluster || decode_base64(text, size, map->bytes, &map->n_byte))

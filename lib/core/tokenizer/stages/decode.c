@@ -16,8 +16,7 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 /* Ends a string whose bytes have been appended. */
 static void end_string(struct attn_strings *strings)
 {
-    if (attn_grow((void **)&strings->ends, &strings->capacity, strings->n + 1,
-                  sizeof *strings->ends, NULL) == ATTN_OK)
+    if (ATTN_GROW(strings->ends, strings->capacity, strings->n + 1, NULL) == ATTN_OK)
         strings->ends[strings->n++] = strings->bytes.size;
     else
         strings->has_failed = true;

@@ -3,7 +3,6 @@
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/utf8.h"
 
 #include <string.h>
@@ -46,11 +45,10 @@ void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int cha
 enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,
                                            struct attn_error *err)
 {
-    struct attn_match_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+    struct attn_match_scratch *scratch;
 
+    ATTN_TRY(ATTN_ALLOC(scratch, 1, err));
     *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
     scratch->layer.n_left = attn_layer_limit(n);
     return attn_match_create(pattern, n, &scratch->match, err);
 }

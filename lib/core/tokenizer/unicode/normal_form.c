@@ -247,8 +247,7 @@ static size_t find_end(enum attn_normal_form form, const char *text, size_t size
         if (length == 0 || (at > begin && !is_of_run(form, code_point)))
             break;
         n = decompose(form, code_point, parts);
-        run->has_failed = attn_grow((void **)&run->list, &run->capacity, run->n + n,
-                                    sizeof *run->list, NULL) != ATTN_OK;
+        run->has_failed = ATTN_GROW(run->list, run->capacity, run->n + n, NULL) != ATTN_OK;
         if (run->has_failed)
             break;
         for (size_t i = 0; i < n; i++)

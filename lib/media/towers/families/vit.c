@@ -20,7 +20,6 @@
 #include "towers/image_patches.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- tensors ---------------------------------------------------------------------------------- */

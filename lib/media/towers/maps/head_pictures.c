@@ -2,7 +2,6 @@
 #include "towers/maps/head_pictures.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "towers/maps/blobs.h"
 
 #include <math.h>

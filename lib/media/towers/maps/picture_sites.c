@@ -5,7 +5,6 @@
 #include "towers/maps/picture_maps.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "run/maker.h"
 #include "run/run_internal.h"

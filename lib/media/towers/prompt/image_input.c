@@ -125,8 +125,7 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads pictures, and %s", name.text,
                 attn_input_is_given(input) ? "a text was given" : "none was given");
-    attn_error_hint(err, "`image cat.png` gives one");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "`image cat.png` gives one");
 }
 
 /* Writes the label of each position of SEQUENCE: [CLS], [REG0], ..., or "row,column" of a patch. */

@@ -212,9 +212,8 @@ static enum attn_status append_front(const struct picture_item *item,
                                                       : ", [CLS] or [REG0]"
                    : sequence->grid.n_front > 0 ? " or [CLS]"
                                                 : "");
-    attn_error_hint(err, "2,3 is one of %zu x %zu patches, 0-2,3-4 are six of them",
-                    sequence->grid.n_row, sequence->grid.n_col);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "2,3 is one of %zu x %zu patches, 0-2,3-4 are six of them",
+                           sequence->grid.n_row, sequence->grid.n_col);
 }
 
 enum attn_status attn_picture_positions(const char *spec, const struct attn_sequence *sequence,

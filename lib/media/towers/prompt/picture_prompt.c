@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "formats/json_writer.h"
 #include "model/model_internal.h"
 #include "talk/chat.h"
@@ -620,9 +619,7 @@ static enum attn_status copy_values(const struct attn_pixel_maker *maker,
     made.given_height = made.height;
     made.given_width = made.width;
     ATTN_TRY(attn_pixel_maker_check(maker, "pixels", &made, err));
-    made.values = attn_alloc_uninitialized(n, sizeof *made.values, err);
-    if (!made.values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(made.values, attn_alloc_uninitialized(n, sizeof *made.values, err)));
     memcpy(made.values, image->pixels->values, n * sizeof *made.values);
     image->made = made;
     image->pixels = &image->made;

@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "model/model_internal.h"
 #include "tensors/format_internal.h"
