@@ -20,7 +20,7 @@ static const struct attn_param mean_rows[] = {
     ATTN_PARAM_KEPT(
         TEXT, "mean-by", "LABEL[=A:B]",
         "with --items, write the mean over the items of each value of LABEL instead of a "
-        "row for each item, or that of value B minus that of A: a vector for --steer"),
+        "row for each, or that of B minus that of A: a vector for --steer"),
 };
 
 static const struct attn_param_part parts[] = {

@@ -295,8 +295,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
     measures    what is measured of each row: weight (default), the largest weight on a key that is neither a park
                 (`attn-cli sinks` with `by park`) nor the query itself, and neither the first nor the last of a source;
                 or a measure of `attn-cli heads`: entropy, max, distance, self, previous, first, duplicate, induction,
-                far. The value of a text is that of its largest row; with :mean it is the mean over its rows, as in
-                `attn-cli heads`
+                far. The value of a text is that of its largest row; with :mean it is the mean over its rows
     bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
     top         show K texts of each bin: of the last bin the K largest, of the others K at equal distances; default: 3
     rows        keep the weights of the shown texts, which the page of the table shows
@@ -649,9 +648,9 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     effect      add columns: how the answer changes when the queries do not see the span (change), by span also when no
                 token outside of it does (cut), both in the heads of `heads`; and how often its change is the largest
                 (largest)
-    hide        positions that are in no span: parks (default), where heads park weight that they do not need, the first
-                among them. They are the row parked, all other numbers are of the weight that is left, and effects leave
-                them visible; none: all are tokens of their spans (parks, none)
+    hide        positions that are in no span: parks (default), where heads park weight that they do not need. They are
+                the row parked, other numbers are of the weight that is left, and effects leave them visible; or none
+                (parks, none)
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an

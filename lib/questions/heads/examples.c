@@ -108,7 +108,7 @@ static const struct attn_param param_rows[] = {
         "first nor the last of a source; or a measure of "
         "`attn-cli heads`: entropy, "
         "max, distance, self, previous, first, duplicate, induction, far. The value of a text is "
-        "that of its largest row; with :mean it is the mean over its rows, as in `attn-cli heads`",
+        "that of its largest row; with :mean it is the mean over its rows",
         .read = read_measure),
     ATTN_PARAM(COUNT, "bins", "N", struct attn_examples_args, n_bin,
                "cut the texts, sorted by their values, into N bins of equal size; default: 10",

@@ -45,6 +45,7 @@ enum {
     ITEM_NATS, /* for other items */
     ITEM_BITS,
     ITEM_TOKENS,
+    ITEM_LOSS,
     ITEM_ROW_TYPE,
     N_ITEM_COLUMN
 };
@@ -68,6 +69,8 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_BITS] =
         ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal", .shown = SHOW_TEXT),
     [ITEM_TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .shown = SHOW_TEXT),
+    [ITEM_LOSS] =
+        ATTN_COLUMN_QUANTITY("loss", 4, "nats", POSITIVE, "mean surprisal", .shown = SHOW_TEXT),
     [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -200,6 +203,15 @@ static enum attn_status score_text(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
+/* Fills ROW with the surprisal NATS, and with SUM, that of N_TOKEN tokens. */
+static void fill_nats(struct attn_cell *row, double nats, double sum, size_t n_token)
+{
+    row[ITEM_NATS] = attn_cell_real(nats);
+    row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
+    row[ITEM_TOKENS] = attn_cell_integer((int64_t)n_token);
+    row[ITEM_LOSS] = attn_cell_real_or_missing(sum / (double)n_token);
+}
+
 static enum attn_status fill_text(const struct item_scoring *scoring,
                                   struct attn_item_result *result, struct attn_cell *row,
                                   struct attn_error *err)
@@ -211,9 +223,7 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
     result->metric = "nats";
     sum->n_token += of_item.n_token;
     sum->nats += of_item.nats;
-    row[ITEM_NATS] = attn_cell_real(result->value);
-    row[ITEM_BITS] = attn_cell_real(result->value / M_LN2);
-    row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_item.n_token);
+    fill_nats(row, result->value, of_item.nats, of_item.n_token);
     return ATTN_OK;
 }
 
@@ -264,7 +274,7 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
                                       struct attn_error *err)
 {
     struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
-    int64_t n_token = 0;
+    size_t n_token = 0;
     double nats = 0;
 
     if (spec)
@@ -273,11 +283,8 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
         nats += flags[i] ? result->surprisal[i] : 0;
         n_token += flags[i];
     }
-    if (n_token > 0 && !isnan(nats)) {
-        row[ITEM_NATS] = attn_cell_real(nats);
-        row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
-        row[ITEM_TOKENS] = attn_cell_integer(n_token);
-    }
+    if (n_token > 0 && !isnan(nats))
+        fill_nats(row, nats, nats, n_token);
     return attn_rows_append(rows, row, err);
 }
 

@@ -113,9 +113,8 @@ static const struct attn_param param_rows[] = {
         "often its change is the largest (largest)"),
     ATTN_PARAM(CHOICE, "hide", NULL, struct attn_spans_args, hides,
                "positions that are in no span: parks (default), where heads park weight that they "
-               "do not need, the first among them. They are the row parked, all other numbers are "
-               "of the weight that is left, and effects leave them visible; none: all are tokens "
-               "of their spans",
+               "do not need. They are the row parked, other numbers are of the weight that is "
+               "left, and effects leave them visible; or none",
                .words = "parks|none"),
 };
 
