@@ -192,7 +192,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
     if (sum.n_token == 0)
         return attn_error_set(err, ATTN_INVALID, "%s",
                               result->run->text.seen.region
-                                  ? "no token of its prompt has a score, and it has no 'answer'"
+                                  ? "no token of its prompt has a score, and it has no 'continuation'"
                               : scoring->frame.config->is_encoder
                                   ? "it has special tokens alone, and these have no score"
                                   : "it has 1 token, and the first has no score");
