@@ -11,7 +11,6 @@
 #include "base/text/number.h"
 #include "gradient/backward.h"
 #include "machine/part_sums.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "model/config_internal.h"
 #include "params/param_internal.h"
@@ -604,16 +603,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     return status;
 }
 
-enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
-                             const struct attn_ablate_args *given, struct attn_table **table,
-                             struct attn_ablate_sum *sum, struct attn_error *err)
-{
-    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
-
-    return has_picture_parts(given) ? attn_procedure_perform(&attn_ablate_pictures, &call, err)
-                                    : perform(&call, err);
-}
+ATTN_ASKS_WITH_SUM(ablate)
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {

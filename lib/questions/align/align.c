@@ -8,7 +8,6 @@
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "measures/parks.h"
 #include "model/config_internal.h"
@@ -610,11 +609,4 @@ static const struct attn_procedure procedure = {
     .perform = perform,
 };
 
-enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_align_args *given, struct attn_table **table,
-                            struct attn_error *err)
-{
-    struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
-
-    return perform(&(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
-}
+ATTN_ASKS(align)

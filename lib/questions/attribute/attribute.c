@@ -4,7 +4,7 @@
 
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "machine/questions.h"
+#include "machine/questions_internal.h"
 
 static const int methods[] = {ATTN_ATTRIBUTE_DLA,          ATTN_ATTRIBUTE_SALIENCY,
                               ATTN_ATTRIBUTE_GRAD_X_INPUT, ATTN_ATTRIBUTE_IG,
@@ -255,13 +255,4 @@ static const struct attn_procedure *choose_procedure(const void *given)
                                                                   : &attn_attribute_tokens;
 }
 
-enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
-                                const struct attn_attribute_args *given, struct attn_table **table,
-                                struct attn_error *err)
-{
-    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
-
-    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return attn_procedure_perform(choose_procedure(&args), &call, err);
-}
+ATTN_ASKS(attribute)

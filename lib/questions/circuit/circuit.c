@@ -8,7 +8,7 @@
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "circuit/patch_internal.h"
-#include "machine/questions.h"
+#include "machine/questions_internal.h"
 #include "measures/head_kind.h"
 #include "run/host_internal.h"
 #include "run/input_params.h"
@@ -789,11 +789,4 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-enum attn_status attn_circuit(struct attn_host *host, const struct attn_request *request,
-                              const struct attn_circuit_args *given, struct attn_table **table,
-                              struct attn_error *err)
-{
-    struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
-
-    return perform(&(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
-}
+ATTN_ASKS(circuit)

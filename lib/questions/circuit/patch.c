@@ -12,7 +12,7 @@
 #include "figures/table_grid.h"
 #include "gradient/backward.h"
 #include "input/position.h"
-#include "machine/questions.h"
+#include "machine/questions_internal.h"
 #include "model/config_internal.h"
 #include "run/input_params.h"
 #include "trace/trace_internal.h"
@@ -795,11 +795,4 @@ static const struct attn_procedure procedure = {
     .perform = perform,
 };
 
-enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_patch_args *given, struct attn_table **table,
-                            struct attn_patch_sum *sum, struct attn_error *err)
-{
-    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
-
-    return perform(&(struct attn_procedure_call){host, request, given, &args, table, sum}, err);
-}
+ATTN_ASKS_WITH_SUM(patch)

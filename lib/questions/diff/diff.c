@@ -13,7 +13,6 @@
 #include "forward/session.h"
 #include "kernels/kernels.h"
 #include "machine/frame.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "predict/logits.h"
 #include "predict/prediction.h"
@@ -690,12 +689,4 @@ static const struct attn_procedure procedure = {
     .ask = ask,
 };
 
-enum attn_status attn_diff(struct attn_host *host, const struct attn_request *request,
-                           const struct attn_diff_args *given, struct attn_table **table,
-                           struct attn_diff_sum *sum, struct attn_error *err)
-{
-    struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
-
-    return attn_procedure_perform(&procedure, &call, err);
-}
+ATTN_ASKS_WITH_SUM(diff)

@@ -11,7 +11,6 @@
 #include "figures/table_axis.h"
 #include "input/sequence.h"
 #include "machine/frame.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "measures/run_measures.h"
 #include "run/host_internal.h"
@@ -721,12 +720,4 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-enum attn_status attn_examples(struct attn_host *host, const struct attn_request *request,
-                               const struct attn_examples_args *given, struct attn_table **table,
-                               struct attn_error *err)
-{
-    struct attn_examples_args args = ATTN_EXAMPLES_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
-
-    return perform(&call, err);
-}
+ATTN_ASKS(examples)

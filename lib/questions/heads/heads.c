@@ -8,7 +8,6 @@
 #include "base/text/given.h"
 #include "heads/examples_internal.h"
 #include "heads/heads_internal.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
@@ -750,12 +749,4 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     return status;
 }
 
-enum attn_status attn_heads(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_heads_args *given, struct attn_table **table,
-                            struct attn_error *err)
-{
-    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
-
-    return perform(&call, err);
-}
+ATTN_ASKS(heads)

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "machine/parts.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "measures/parks.h"
 #include "trace/trace_internal.h"
@@ -707,11 +706,4 @@ static const struct attn_procedure *choose_procedure(const void *given)
                                              : &of_heads;
 }
 
-enum attn_status attn_sinks(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_sinks_args *given, struct attn_table **table,
-                            struct attn_error *err)
-{
-    const struct attn_question_call asked = {"sinks", host, request, given};
-
-    return attn_question_ask(&asked, table, NULL, err);
-}
+ATTN_ASKS(sinks)

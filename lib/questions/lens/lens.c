@@ -9,7 +9,7 @@
 #include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "machine/frame.h"
-#include "machine/questions.h"
+#include "machine/questions_internal.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
@@ -743,13 +743,4 @@ static const struct attn_procedure *choose_procedure(const void *given)
     return &procedure;
 }
 
-enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
-                           const struct attn_lens_args *given, struct attn_table **table,
-                           struct attn_error *err)
-{
-    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
-
-    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return choose_procedure(&args)->perform(&call, err);
-}
+ATTN_ASKS(lens)

@@ -4,6 +4,7 @@
 
 #include "machine/frame.h"
 #include "machine/question.h"
+#include "machine/questions.h"
 #include "machine/study.h"
 
 /* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help; those
@@ -41,5 +42,24 @@ extern const struct attn_param_list attn_study_params, attn_listing_params, attn
 /* These parameters as questions for attn_question_find: those of items with their table, and those
  * of items without. */
 extern const struct attn_question attn_question_items, attn_question_listing;
+
+/* Defines attn_NAME, which asks the question NAME; the second with a sum. */
+#define ATTN_ASKS(name)                                                                            \
+    enum attn_status attn_##name(struct attn_host *host, const struct attn_request *request,       \
+                                 const struct attn_##name##_args *given,                           \
+                                 struct attn_table **table, struct attn_error *err)                \
+    {                                                                                              \
+        return attn_question_ask(&(struct attn_question_call){#name, host, request, given}, table, \
+                                 NULL, err);                                                       \
+    }
+#define ATTN_ASKS_WITH_SUM(name)                                                                   \
+    enum attn_status attn_##name(struct attn_host *host, const struct attn_request *request,       \
+                                 const struct attn_##name##_args *given,                           \
+                                 struct attn_table **table, struct attn_##name##_sum *sum,         \
+                                 struct attn_error *err)                                           \
+    {                                                                                              \
+        return attn_question_ask(&(struct attn_question_call){#name, host, request, given}, table, \
+                                 sum, err);                                                        \
+    }
 
 #endif

@@ -11,7 +11,6 @@
 #include "forward/logit_rows.h"
 #include "kernels/kernels.h"
 #include "machine/frame.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
@@ -477,16 +476,4 @@ static const struct attn_procedure *choose_procedure(const void *given)
                                                                               : &of_text;
 }
 
-enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_score_args *given, struct attn_table **table,
-                            struct attn_score_sum *sum, struct attn_error *err)
-{
-    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
-    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
-    const struct attn_procedure *procedure;
-
-    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    procedure = choose_procedure(&args);
-    return procedure->perform ? procedure->perform(&call, err)
-                              : attn_procedure_perform(procedure, &call, err);
-}
+ATTN_ASKS_WITH_SUM(score)

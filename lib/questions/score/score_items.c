@@ -190,12 +190,13 @@ static enum attn_status score_text(const struct item_scoring *scoring,
     const size_t first = attn_score_first(result);
 
     if (sum.n_token == 0)
-        return attn_error_set(err, ATTN_INVALID, "%s",
-                              result->run->text.seen.region
-                                  ? "no token of its prompt has a score, and it has no 'continuation'"
-                              : scoring->frame.config->is_encoder
-                                  ? "it has special tokens alone, and these have no score"
-                                  : "it has 1 token, and the first has no score");
+        return attn_error_set(
+            err, ATTN_INVALID, "%s",
+            result->run->text.seen.region
+                ? "no token of its prompt has a score, and it has no 'continuation'"
+            : scoring->frame.config->is_encoder
+                ? "it has special tokens alone, and these have no score"
+                : "it has 1 token, and the first has no score");
     if (scoring->args->by == ATTN_SCORE_BY_WORD)
         return mean_over_words(scoring, result->text->ids + first, result->surprisal + first,
                                result->n_token - first, nats, err);
