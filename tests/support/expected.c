@@ -91,8 +91,6 @@ static size_t walk_site(const struct walk *walk, enum attn_site site, int layer)
         pair.row0 = 0;
     attn_site_archive_name(site, layer, name);
     snprintf(path, sizeof path, "%s/%s.npy", walk->folder, name);
-    if (!pair.record->data && (site == ATTN_SITE_MIXING || site == ATTN_SITE_MIXING_BAND))
-        return 0; /* they have one name */
     if (!attn_npy_read(path, &pair.file))
         return 0;
     if (pair.row0 == (size_t)ATTN_EXPECTED_LAST_ROWS)

@@ -215,7 +215,7 @@ static void compare_lens_with_run(struct fixture *f)
         const size_t row = attn_table_n_row(table) - 3 + i;
 
         ck_assert_double_eq(number_at(table, row, "id"), number_at(top, i, "id"));
-        ck_assert_double_eq(number_at(table, row, "prob"), number_at(top, i, "probability"));
+        ck_assert_double_eq(number_at(table, row, "prob"), number_at(top, i, "prob"));
     }
     attn_table_free(table);
     attn_table_free(top);
@@ -427,7 +427,7 @@ static void differ(struct fixture *f)
     ck_assert_uint_eq(sum.n_same, 2); /* ids 2 and 5 differ */
     compare_column(f, table, 0, "tv", "diff", 0);
     compare_column(f, table, 0, "tv_max", "diff", 1);
-    compare_column(f, table, 0, "at", "diff", 2);
+    compare_column(f, table, 0, "position", "diff", 2);
     compare_column(f, table, 0, "js", "diff", 3);
     attn_table_free(table);
 }
@@ -468,7 +468,7 @@ static void differ_in_length(struct fixture *f)
     ck_assert_uint_eq(sum.n_row, n - 3);
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         ck_assert_double_le(number_at(table, row, "tv_max"), 1 + 1e-6);
-        ck_assert_double_ge(number_at(table, row, "at"), 4);
+        ck_assert_double_ge(number_at(table, row, "position"), 4);
     }
     attn_table_free(table);
 }

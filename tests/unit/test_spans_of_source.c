@@ -79,7 +79,7 @@ static void check_row(const struct attn_table *table, size_t row, const float *p
         }
         copied += largest == i + 1 ? 1.0 / 3 : 0;
     }
-    check(table, row, "tokens", 3);
+    check(table, row, "n_token", 3);
     check(table, row, "share", share);
     check(table, row, "score", share);
     check(table, row, "copied", copied);
