@@ -314,7 +314,7 @@ class Stack:
 
 
 class Predictions(NamedTuple):
-    """Next tokens. top: probability, id, token, most probable first (and position, where queries were chosen);
+    """Next tokens. top: prob, id, token, most probable first (and position, where queries were chosen);
     next: log_prob (natural) and text of the continuations that were asked for; metric: value and metric of the target
     that was asked for. None: was not asked."""
 
