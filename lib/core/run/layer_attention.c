@@ -329,8 +329,7 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
         return attn_error_set(err, ATTN_INVALID, "'%s' without `dropout` has no site '%s'", kind,
                               attn_site_name(site));
     attn_error_set(err, ATTN_INVALID, "'%s' has no site '%s'", kind, attn_site_name(site));
-    attn_error_hint(err, "'`attention help`' says what each kind has");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "'`attention help`' says what each kind has");
 }
 
 /* Checks the items of LIST. Modifies LIST. */

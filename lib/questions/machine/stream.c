@@ -178,8 +178,7 @@ static enum attn_status name_file(struct attn_stream *stream, struct attn_error 
                     "%s needs more of each item than its rows, so that a run cannot go on from "
                     "them: `is_resumed` is not for it",
                     beyond);
-        attn_error_hint(err, "shards divide a long run");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "shards divide a long run");
     }
     stream->file =
         (struct attn_each_file){.options = each,

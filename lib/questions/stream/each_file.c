@@ -74,8 +74,7 @@ enum attn_status attn_each_file_name(struct attn_each_file *file, const struct a
                       "is a pipe or a device, and `is_resumed` goes on with a file", err);
     if (file->options->is_resumed && file->options->form == ATTN_EACH_MATRICES) {
         refuse(file, path, "is an archive, and `is_resumed` goes on with rows", err);
-        attn_error_hint(err, "shards divide a long run");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "shards divide a long run");
     }
     return ATTN_OK;
 }
