@@ -42,9 +42,8 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
 
     if (question->n_next == 0)
         return ATTN_OK;
-    continuations->encodings = attn_alloc(question->n_next, sizeof(struct attn_encoding), err);
-    if (!continuations->encodings)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(continuations->encodings,
+                      attn_alloc(question->n_next, sizeof(struct attn_encoding), err)));
     continuations->n = question->n_next;
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
@@ -223,9 +222,7 @@ static enum attn_status make_room(struct attn_predictions *found, size_t n, stru
 
     if ((n_position & (n_position - 1)) != 0)
         return ATTN_OK;
-    top = attn_alloc(n_position > 0 ? 2 * n_position * n : n, sizeof *top, err);
-    if (!top)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(top, n_position > 0 ? 2 * n_position * n : n, err));
     if (found->n_top > 0)
         memcpy(top, found->top, found->n_top * sizeof *top);
     attn_free(found->top);
@@ -242,9 +239,8 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
 
     if (ranking.n_shown > 0)
         ATTN_TRY(make_room(found, ranking.n_shown, err));
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
-    if (!ranking.room)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(ranking.room,
+                      attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err)));
     ranking.top = found->top + found->n_top;
     rank(&ranking, args, position, logits);
     attn_free(ranking.room);

@@ -66,10 +66,8 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
     struct attn_model_parts parts = {0};
     enum attn_status status = attn_model_parts_find(source, host->model, &parts, err);
 
-    if (status == ATTN_OK) {
-        host->files = attn_alloc(parts.n, sizeof *host->files, err);
-        status = host->files ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(host->files, parts.n, err);
     for (size_t i = 0; status == ATTN_OK && i < parts.n; i++)
         if (parts.items[i].is_there)
             host->files[host->n_file++] =
@@ -116,9 +114,7 @@ static enum attn_status keep(struct attn_kept_source *kept, const char **text,
 
     if (!*text)
         return ATTN_OK;
-    copy = attn_strndup(*text, strlen(*text), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(copy, attn_strndup(*text, strlen(*text), err)));
     kept->texts[kept->n_text++] = copy;
     *text = copy;
     return ATTN_OK;
@@ -187,11 +183,8 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
                                  struct attn_error *err)
 {
     ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
-    if (host->options.reuse) {
-        host->spare = attn_spare_create(err);
-        if (!host->spare)
-            return ATTN_NO_MEMORY;
-    }
+    if (host->options.reuse)
+        ATTN_TRY(ATTN_NEW(host->spare, attn_spare_create(err)));
     return source ? open_source(host, source, err) : ATTN_OK;
 }
 

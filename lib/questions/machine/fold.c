@@ -275,9 +275,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     assert(result->n_beside == fold->n_more);
     if (fold->pairing.of.label)
         return attn_fold_pairs_add(fold, result, side == 1, err);
-    labels = attn_fold_labels_copy(fold, result->item, err);
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));
     status = attn_fold_group_add(fold, &labels, result, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;

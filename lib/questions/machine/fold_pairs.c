@@ -147,13 +147,12 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
 enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_item_result *result,
                                      bool is_b, struct attn_error *err)
 {
-    struct attn_fold_label *labels = attn_fold_labels_copy(fold, result->item, err);
+    struct attn_fold_label *labels;
     struct attn_item_result other = {.item = NULL};
     struct attn_fold_waiting *partner;
     enum attn_status status;
 
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));
     partner = take_partner(fold, result->item, is_b);
     if (!partner) {
         status = wait_for_partner(fold, result, is_b, &labels, err);

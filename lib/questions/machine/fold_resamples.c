@@ -188,9 +188,8 @@ enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,
     bounds->tail = (100 - (fold->study->interval > 0 ? fold->study->interval : 95)) / 200;
     bounds->n_resample = n;
     bounds->n_cell = n > 0 ? fold->n_row * attn_fold_count_bounded(fold) : 0;
-    bounds->numbers = attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err);
-    if (!bounds->numbers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(bounds->numbers, attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err)));
     ATTN_TRY(find_rows(fold, sample, false, err));
     if (bounds->n_cell > 0) {
         ATTN_TRY(resample(fold, sample, err));

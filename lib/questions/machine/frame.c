@@ -264,11 +264,10 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
     const struct asking *asking = user;
-    struct attn_frame *frame = make_frame(asking, err);
+    struct attn_frame *frame;
     enum attn_status status;
 
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     attn_stream_fill_request(asking->stream, result->item, &frame->request);
     frame->item = result->item;
     frame->answer = result;
@@ -304,9 +303,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     enum attn_status status;
 
     ATTN_TRY(attn_stream_first(asking->stream, &first, err));
-    frame = make_frame(asking, err);
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     frame->item = first ? first : &nothing;
     attn_stream_fill_request(asking->stream, first, &frame->request);
     take_item(asking, frame, &unseen);
@@ -375,10 +372,9 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         procedure->items.meet_first(asking->call.args, first, &request);
     }
     if (procedure->makes_runs) {
-        struct attn_frame *frame = make_frame(asking, err);
+        struct attn_frame *frame;
 
-        if (!frame)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
         frame->stream = asking->stream;
         ATTN_TRY(ask(asking, frame, NULL, own, err));
     } else {
@@ -430,15 +426,11 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     ATTN_TRY(read_call(asking, err));
     ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->procedure->name, err));
     asking->host = asking->call.host;
-    asking->sum = attn_alloc(1, asking->procedure->sum_size, err);
-    if (!asking->sum)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(asking->sum, attn_alloc(1, asking->procedure->sum_size, err)));
     if (asking->study)
         return ask_items(asking, err);
     ATTN_TRY(choose_host(asking, &asking->request.input, err));
-    frame = make_frame(asking, err);
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     ATTN_TRY(ask(asking, frame, &spaces, &asking->table, err));
     attn_spaces_note(&spaces, attn_request_notes(&asking->request));
     return ATTN_OK;
@@ -584,9 +576,7 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 {
     if (!frame->answer)
         return ATTN_OK;
-    frame->answer->beside = attn_alloc(n, sizeof *numbers, err);
-    if (!frame->answer->beside)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame->answer->beside, attn_alloc(n, sizeof *numbers, err)));
     for (size_t i = 0; i < n; i++)
         frame->answer->beside[i] = numbers[i];
     frame->answer->n_beside = n;

@@ -22,8 +22,7 @@ static enum attn_status list_tensor(const struct attn_selection *selection,
                                          : attn_site_n_head(at->site, &dims);
     const size_t n_each = n_row > 0 ? n_row : 1;
 
-    ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + n_unit * n_each,
-                       sizeof *parts->items, err));
+    ATTN_TRY(ATTN_GROW(parts->items, parts->capacity, parts->n + n_unit * n_each, err));
     for (size_t i = 0; i < n_unit * n_each; i++) {
         struct attn_part part = {*at, has_neurons ? (int)(i / n_each) : -1, i % n_each};
 

@@ -379,9 +379,8 @@ static enum attn_status check_labels(const struct attn_stream *stream, struct at
     if (!attn_items_have_header(items))
         return ATTN_OK;
     names = attn_items_labels(items, &any.n_label);
-    any.labels = labels = attn_alloc(any.n_label, sizeof *labels, err);
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_alloc(any.n_label, sizeof *labels, err)));
+    any.labels = labels;
     for (size_t i = 0; i < any.n_label; i++)
         labels[i].name = names[i];
     status = attn_fold_check(stream->fold, &result, err);

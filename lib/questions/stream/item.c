@@ -22,8 +22,7 @@ static enum attn_status add_mark(struct attn_item *item, const char *name, size_
 
     if (!kept_range)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
-                       sizeof *item->places, err));
+    ATTN_TRY(ATTN_GROW(item->places, item->place_capacity, item->n_place + 1, err));
     item->places[item->n_place++] = (struct attn_item_place){kept_name, {.text = kept_range}};
     return ATTN_OK;
 }
@@ -108,9 +107,7 @@ enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_erro
 
         if (!label->text)
             continue;
-        name = attn_store_take(&item->store, n_prefix + n_name + 1, err);
-        if (!name)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(name, attn_store_take(&item->store, n_prefix + n_name + 1, err)));
         memcpy(name, ATTN_PLACE_KEY, n_prefix);
         memcpy(name + n_prefix, label->name, n_name + 1);
         made[item->keys.n++] = (struct attn_item_place){name, {.text = label->text}};

@@ -67,8 +67,7 @@ static enum attn_status read_text(const struct attn_items *items, struct attn_it
 static enum attn_status add_label(struct attn_items *items, const char *name,
                                   struct attn_error *err)
 {
-    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
-                       sizeof *items->labels, err));
+    ATTN_TRY(ATTN_GROW(items->labels, items->label_capacity, items->n_label + 1, err));
     items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
@@ -327,8 +326,7 @@ enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn
     while (items->n_ahead - items->at_ahead <= i) {
         struct attn_item *next = NULL;
 
-        ATTN_TRY(attn_grow(&items->ahead, &items->ahead_capacity, items->n_ahead + 1,
-                           sizeof *items->ahead, err));
+        ATTN_TRY(ATTN_GROW(items->ahead, items->ahead_capacity, items->n_ahead + 1, err));
         ATTN_TRY(attn_error_at(read_next(items, &next, err), ATTN_STAGE_INPUT, err));
         if (!next) {
             *item = NULL;
@@ -544,9 +542,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
     };
 
     if (is_path) {
-        items->path = attn_strndup(options->path, strlen(options->path), err);
-        if (!items->path)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(items->path, attn_strndup(options->path, strlen(options->path), err)));
         lines.path = items->path;
     }
     items->options.max_line = lines.max_line;
