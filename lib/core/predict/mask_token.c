@@ -2,7 +2,6 @@
 #include "predict/answer_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>

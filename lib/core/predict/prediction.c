@@ -8,7 +8,6 @@
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
-#include "kernels/kernels.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"

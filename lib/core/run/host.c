@@ -1,12 +1,10 @@
 /* host.c - see host.h. */
 #include "run/host_internal.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "formats/bundle.h"
 #include "formats/safetensors.h"

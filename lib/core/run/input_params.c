@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/tensor_files_internal.h"
 #include "input/sequence.h"
 
 #include <string.h>

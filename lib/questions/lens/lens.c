@@ -4,7 +4,6 @@
 #include "lens/lens_internal.h"
 
 #include "base/elementary.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "forward/session_internal.h"

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <assert.h>
 #include <math.h>

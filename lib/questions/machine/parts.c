@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "machine/rows.h"
 #include "machine/significance.h"
-#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 /* Appends the parts of the tensor AT. */

@@ -5,7 +5,6 @@
 #include "base/os/os.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "base/text/given.h"
 #include "base/text/number.h"
 #include "base/text/path.h"
 #include "run/host_internal.h"

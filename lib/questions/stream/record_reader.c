@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "input/sequence.h"
 
 #include <string.h>

@@ -6,10 +6,8 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
-#include "base/text/path.h"
 #include "predict/prediction.h"
 #include "trace/trace_internal.h"
 
