@@ -4,7 +4,6 @@
 #include "base/status_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Whether ID is the mask token. That is the token that the tokenizer's files name, or else a
@@ -60,13 +59,12 @@ static enum attn_status report_none(const struct attn_answer_scope *scope, const
 {
     const char *mask = scope->tokenizer ? scope->tokenizer->mask_text : NULL;
 
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
-                   attn_quote_string(attn_model_name(scope->model)).text,
-                   scope->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
-                   mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
-    attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
+                attn_quote_string(attn_model_name(scope->model)).text,
+                scope->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
+                mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
+    return attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
 }
 
 enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
@@ -103,8 +101,7 @@ enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const cha
         return report_none(scope, field, "asks about", err);
     if (n == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the text has %zu mask tokens, expected one, or `%s`", n,
-                   field);
-    attn_error_hint(err, "`%s %zu` asks about the last", field, *position);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "the text has %zu mask tokens, expected one, or `%s`", n,
+                field);
+    return attn_error_hint(err, "`%s %zu` asks about the last", field, *position);
 }

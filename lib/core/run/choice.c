@@ -13,7 +13,6 @@
 #include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Checks that STACK can have those of SITES that are made, but for those of a metric. */

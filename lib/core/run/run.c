@@ -19,7 +19,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */

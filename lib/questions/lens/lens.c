@@ -21,7 +21,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 3 };

@@ -138,11 +138,10 @@ enum attn_status attn_lens_maps_read(const char *folder, const struct attn_confi
     }
     if (!is_empty)
         return ATTN_OK;
-    attn_error_set(
-        err, ATTN_INVALID,
+    return attn_refuse(
+        err, ATTN_STAGE_INPUT,
         "'%s' has no map of a layer, expected L.npy or L.safetensors for layers 0 to %zu",
         attn_quote_string(folder).text, maps->n - 1);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 void attn_lens_maps_release(struct attn_lens_maps *maps)

@@ -84,10 +84,9 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *
             return ATTN_OK;
     if (!name)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`fdr` is '%s', expected a column of means on both sides of 0, as change",
-                   attn_quote_string(name).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`fdr` is '%s', expected a column of means on both sides of 0, as change",
+                       attn_quote_string(name).text);
 }
 
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *hidden,

@@ -18,7 +18,6 @@
 #include "machine/rows.h"
 #include "stream/items_internal.h"
 
-#include <stdatomic.h>
 
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 

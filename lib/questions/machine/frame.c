@@ -12,7 +12,6 @@
 #include "towers/zero_shot.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- A call ----------------------------------------------------------------------------------- */

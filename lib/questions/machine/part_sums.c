@@ -15,7 +15,6 @@
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST_STORES = 5, ROWS_PER_TASK = 256 };

@@ -616,10 +616,9 @@ static enum attn_status check_failures(const struct attn_stream *stream, struct 
 
     if (most < 0 || stream->result.n_failed <= (uint64_t)most)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
-                   stream->result.n_failed, stream->result.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(err, ATTN_STAGE_INPUT,
+                       "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
+                       stream->result.n_failed, stream->result.n_item, most);
 }
 
 static double seconds_of(const struct attn_stream *stream)

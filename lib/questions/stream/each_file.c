@@ -165,11 +165,10 @@ static enum attn_status check_key(struct attn_each_file *file, struct attn_items
     file->is_other = true;
     if (err)
         *err = (struct attn_error){0};
-    attn_error_set(err, ATTN_INVALID, "'%s' has rows of other %s, expected those of this run",
-                   attn_quote_string(file->path.data).text, what);
-    attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
-                    file->path.data, what);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    attn_refuse(err, ATTN_STAGE_INPUT, "'%s' has rows of other %s, expected those of this run",
+                attn_quote_string(file->path.data).text, what);
+    return attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
+                           file->path.data, what);
 }
 
 /* --- Opening, and resuming -------------------------------------------------------------------- */

@@ -615,11 +615,9 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
 
     if (!attn_is_given(items, "items", err))
         return ATTN_INVALID;
-    if (!attn_batch_lines_is_file(items->lines, &size)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
-                       attn_quote_string(attn_items_name(items)).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (!attn_batch_lines_is_file(items->lines, &size))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is read twice, expected a file",
+                           attn_quote_string(attn_items_name(items)).text);
     forget_ahead(items);
     attn_word_lines_reset(&items->words);
     items->next_line = 0;

@@ -11,7 +11,6 @@
 #include "predict/prediction.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct attn_item_sink *const kinds[] = {
