@@ -3,7 +3,6 @@
 #ifndef ATTN_STREAM_RESTART_PARAMS_H
 #define ATTN_STREAM_RESTART_PARAMS_H
 
-#include "base/status_internal.h"
 #include "params/param.h"
 
 /* Reads "3/8" into two size_t (`read` of struct attn_param). */
