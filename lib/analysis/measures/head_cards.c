@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/random.h"
+#include "base/status_internal.h"
 #include "measures/metric.h"
 #include "trace/trace_internal.h"
 
@@ -156,15 +157,10 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
         status = ATTN_ALLOC(made->found, cards->n_head * cards->n_vector, err);
     if (status == ATTN_OK)
         status = ATTN_ALLOC(made->sorted, n_key, err);
-    if (status != ATTN_OK) {
-        attn_card_reading_free(made);
-        return status;
-    }
-    for (size_t i = 0; i < cards->n_head; i++)
+    for (size_t i = 0; status == ATTN_OK && i < cards->n_head; i++)
         for (size_t c = 0; c < N_CELL; c++)
             made->heads[i].cells[c] = NAN;
-    *reading = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(status, reading, made, attn_card_reading_free);
 }
 
 void attn_card_reading_park(struct attn_card_reading *reading, const bool *const is_parked[2])

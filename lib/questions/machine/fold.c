@@ -361,7 +361,7 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
         struct attn_fold_sample sample = {.n_unit = 0};
 
         status = append_sample(fold, i, &sample, cells, made, err);
-        attn_fold_sample_release(&sample);
+        attn_store_release(&sample.store);
     }
     if (status == ATTN_OK && fold->study->fdr)
         status = find_q(made, err);

@@ -11,7 +11,6 @@
 #include "towers/pixels_internal.h"
 #include "towers/zero_shot.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* --- A call ----------------------------------------------------------------------------------- */
@@ -205,8 +204,7 @@ static void free_frame(const struct attn_procedure *procedure, struct attn_frame
 {
     if (procedure->release)
         procedure->release(frame);
-    while (frame->n_owned > 0)
-        attn_free(frame->owned[--frame->n_owned]);
+    attn_store_release(&frame->store);
     attn_table_free(frame->rows.table);
     attn_trials_release(&frame->trials);
     attn_session_free(frame->session);
@@ -537,10 +535,8 @@ enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_se
 
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
 {
-    void *block = attn_alloc(count, size, NULL);
+    void *block = attn_store_alloc(&frame->store, count, size, NULL);
 
-    assert(frame->n_owned < ATTN_FRAME_MOST_OWNED);
-    frame->owned[frame->n_owned++] = block;
     frame->lacks_memory = frame->lacks_memory || !block;
     return block;
 }
