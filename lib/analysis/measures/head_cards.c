@@ -41,11 +41,7 @@ enum attn_status attn_head_cards_create(struct attn_head_cards **cards, struct a
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     status = attn_monitor_create(1, &made->monitor, err);
-    if (status == ATTN_OK)
-        *cards = made;
-    else
-        attn_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, cards, made, attn_free);
 }
 
 /* Removes a user of TEXT, which is freed with its last one. TEXT may be NULL. */

@@ -85,11 +85,7 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
         if (has_labels ? !added || added[i] != ATTN_TEXT_NONE
                        : is_mask(scope->tokenizer, scope->text->ids[i]))
             status = attn_selection_add_queries(made, ATTN_STACK_ONLY, i, 1, err);
-    if (status == ATTN_OK)
-        *masks = made;
-    else
-        attn_selection_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, masks, made, attn_selection_free);
 }
 
 enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,

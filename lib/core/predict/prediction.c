@@ -639,11 +639,7 @@ enum attn_status attn_predictions_metric(const struct attn_predictions *found,
             attn_table_create("metric", metric_columns + n_left_out, 3 - n_left_out, &made, err);
     if (status == ATTN_OK)
         status = fill_metric(found, made, err);
-    if (status == ATTN_OK)
-        *metric = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, metric, made, attn_table_free);
 }
 
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,

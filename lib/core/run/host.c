@@ -210,11 +210,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
         !attn_gemm_has_bf16(options.gemm, options.isa))
         attn_note(options.on_note, options.user, ATTN_NOTE_SLOW_BF16,
                   "`compute` bf16 is slower than f32 here: no instructions for bfloat16 are used");
-    if (status == ATTN_OK)
-        *host = made;
-    else
-        attn_host_free(made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), host, made, attn_host_free);
 }
 
 void attn_host_free(struct attn_host *host)
@@ -263,11 +259,8 @@ static enum attn_status open_other(struct attn_host *host, struct attn_error *er
     made->pool = host->pool;
     made->first = host;
     status = open_source(made, &host->kept.source, err);
-    if (status == ATTN_OK)
-        host->other = made;
-    else
-        attn_host_free(made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), &host->other, made,
+                     attn_host_free);
 }
 
 enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,

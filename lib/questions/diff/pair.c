@@ -318,11 +318,7 @@ static enum attn_status compare(struct attn_host *host, const struct attn_reques
         attn_free(sides[i].is_common);
         attn_result_release(&sides[i].result);
     }
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }
 
 enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,

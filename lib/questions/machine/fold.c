@@ -44,11 +44,7 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                                  : "bootstrap");
     if (status == ATTN_OK)
         status = attn_fold_pairs_read(made, err);
-    if (status == ATTN_OK)
-        *fold = made;
-    else
-        attn_fold_free(made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_OPTIONS, err), fold, made, attn_fold_free);
 }
 
 void attn_fold_free(struct attn_fold *fold)
@@ -366,9 +362,5 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
     if (status == ATTN_OK && fold->study->fdr)
         status = find_q(made, err);
     attn_free(cells);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }

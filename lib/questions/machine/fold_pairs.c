@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 #include <string.h>
@@ -58,11 +59,7 @@ enum attn_status attn_fold_table_copy(const struct attn_table *table, struct att
     }
     if (status == ATTN_OK)
         status = attn_table_copy_about(table, made, err);
-    if (status == ATTN_OK)
-        *copy = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, copy, made, attn_table_free);
 }
 
 static void free_waiting(struct attn_fold_waiting *waiting, size_t n_label)

@@ -269,11 +269,7 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     items->seal = attn_hash_bytes(items->seal, (const char *)made->input.ids,
                                   made->input.n_id * sizeof *made->input.ids);
     made->seal = items->seal;
-    if (status == ATTN_OK)
-        *item = made;
-    else
-        attn_item_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, item, made, attn_item_free);
 }
 
 static enum attn_status read_next(struct attn_items *items, struct attn_item **item,

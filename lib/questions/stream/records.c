@@ -151,11 +151,8 @@ enum attn_status attn_records_open(const struct attn_records_item *item,
     opened->form = known;
     opened->rows.form = &opened->form;
     status = open_writer(opened, item, is_resumed, err);
-    if (status == ATTN_OK)
-        *records = opened;
-    else
-        attn_records_discard(opened);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_OUTPUT, err), records, opened,
+                     attn_records_discard);
 }
 
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
