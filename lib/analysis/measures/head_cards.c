@@ -37,11 +37,9 @@ const char *attn_card_token(const struct attn_card_text *text, size_t i, size_t 
 enum attn_status attn_head_cards_create(struct attn_head_cards **cards, struct attn_error *err)
 {
     struct attn_head_cards *made;
-    enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    status = attn_monitor_create(1, &made->monitor, err);
-    ATTN_RETURN_MADE(status, cards, made, attn_free);
+    ATTN_RETURN_MADE(attn_monitor_create(1, &made->monitor, err), cards, made, attn_free);
 }
 
 /* Removes a user of TEXT, which is freed with its last one. TEXT may be NULL. */

@@ -746,12 +746,6 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-const struct attn_each_result *attn_stream_result(struct attn_stream *stream)
-{
-    stream->result.seconds = seconds_of(stream);
-    return &stream->result;
-}
-
 /* Sets the result of the caller. */
 static void end(struct attn_stream *stream)
 {
@@ -759,8 +753,9 @@ static void end(struct attn_stream *stream)
 
     stream->has_ended = true;
     result->has_failed = result->n_failed > 0 && stream->args->max_failed < 0;
+    result->seconds = seconds_of(stream);
     if (stream->each.result)
-        *stream->each.result = *attn_stream_result(stream);
+        *stream->each.result = *result;
 }
 
 void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)

@@ -76,21 +76,8 @@ static enum attn_status take_all_marks(struct attn_item *item, struct attn_error
     return ATTN_OK;
 }
 
-enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err)
-{
-    const struct attn_error why = item->err;
-
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
-        attn_item_fail(item, item->failure, "%s", why.message);
-    if (has_marks)
-        ATTN_TRY(take_all_marks(item, err));
-    attn_item_choose_first(item);
-    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
-        item->n_label = 0;
-    return attn_item_place_labels(item, err);
-}
-
-enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err)
+/* Makes `keys` of ITEM from its labels: places named as ATTN_PLACE_KEY says (input/position.h). */
+static enum attn_status place_labels(struct attn_item *item, struct attn_error *err)
 {
     const size_t n_prefix = strlen(ATTN_PLACE_KEY);
     struct attn_item_place *made = NULL;
@@ -112,6 +99,20 @@ enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_erro
         made[item->keys.n++] = (struct attn_item_place){name, {.text = label->text}};
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err)
+{
+    const struct attn_error why = item->err;
+
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+        attn_item_fail(item, item->failure, "%s", why.message);
+    if (has_marks)
+        ATTN_TRY(take_all_marks(item, err));
+    attn_item_choose_first(item);
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
+    return place_labels(item, err);
 }
 
 void attn_item_name_places(struct attn_item *item, const struct attn_places *others)

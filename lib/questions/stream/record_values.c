@@ -122,7 +122,9 @@ static bool read_whole(const struct attn_json_token *token, int32_t *number)
     return true;
 }
 
-bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell *value)
+/* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
+ * bits. Returns false for other tokens. */
+static bool read_label_value(const struct attn_json_token *token, struct attn_cell *value)
 {
     const bool is_boolean = token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE;
     int64_t integer;
@@ -270,7 +272,7 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
     if (setting->key->kind == ATTN_KEY_LABEL &&
         (token->type == ATTN_JSON_ARRAY_BEGIN || token->type == ATTN_JSON_OBJECT_BEGIN))
         return ATTN_OK;
-    if (token->type != ATTN_JSON_STRING && !attn_label_read_value(token, &label.value))
+    if (token->type != ATTN_JSON_STRING && !read_label_value(token, &label.value))
         return fail(setting, token, "a text, a number or a boolean");
     ATTN_TRY(ATTN_NEW(label.text, keep(setting, &size, err)));
     if (token->type == ATTN_JSON_STRING)
