@@ -176,40 +176,15 @@ static enum attn_status find_top(struct attn_session *session,
     }
     describe(args, found);
     found->n_top = attn_selection_n_query(args->positions) * ranking.n_shown;
-    found->top = attn_alloc(found->n_top, sizeof *found->top, err);
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
+    ATTN_TRY(ATTN_ALLOC(found->top, found->n_top, err));
+    ATTN_TRY(ATTN_NEW(ranking.room,
+                      attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err)));
     ranking.top = found->top;
-    if (!ranking.room || !found->top) {
-        attn_free(ranking.room);
-        return ATTN_NO_MEMORY;
-    }
     while (attn_logit_rows_next(&rows, err))
         for (size_t i = 0; i < rows.n; i++)
             rank(&ranking, args, rows.first + i, rows.logits + i * args->n_vocab);
     attn_free(ranking.room);
     return attn_logit_rows_end(&rows);
-}
-
-enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
-                                   const float *logits, struct attn_predictions *found,
-                                   struct attn_error *err)
-{
-    const size_t top = args->question->top;
-    struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
-    struct attn_predictions made = {.n_top = ranking.n_shown};
-
-    describe(args, &made);
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
-    ranking.top = made.top = attn_alloc(made.n_top, sizeof *made.top, err);
-    if (!ranking.room || !made.top) {
-        attn_free(ranking.room);
-        attn_predictions_release(&made);
-        return ATTN_NO_MEMORY;
-    }
-    rank(&ranking, args, position, logits);
-    attn_free(ranking.room);
-    *found = made;
-    return ATTN_OK;
 }
 
 /* Grows FOUND if it has no room for the N candidates of one more position. Each position has N
@@ -247,6 +222,21 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
     describe(args, found);
     found->has_positions = true;
     return ATTN_OK;
+}
+
+enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err)
+{
+    struct attn_predictions made = {.n_top = 0};
+    const enum attn_status status = attn_predict_more(args, position, logits, &made, err);
+
+    made.has_positions = args->positions;
+    if (status == ATTN_OK)
+        *found = made;
+    else
+        attn_predictions_release(&made);
+    return status;
 }
 
 /* --- Spans ----------------------------------------------------------------------------------- */
