@@ -47,9 +47,8 @@ void attn_each_path_append(struct attn_buffer *out, const char *path, size_t sha
 static enum attn_status refuse(const struct attn_each_file *file, const char *path,
                                const char *what, struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'%s' %s", attn_quote_string(path).text, what);
-    attn_error_of(ATTN_INVALID, file->field, err);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' %s", attn_quote_string(path).text, what);
+    return attn_error_of(ATTN_INVALID, file->field, err);
 }
 
 enum attn_status attn_each_file_name(struct attn_each_file *file, const struct attn_items *items,
