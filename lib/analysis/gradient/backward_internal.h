@@ -10,7 +10,6 @@
 #define ATTN_GRADIENT_BACKWARD_INTERNAL_H
 
 #include "base/os/thread.h"
-#include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -20,14 +21,15 @@ struct attn_relevance {
     enum attn_site site;
     struct attn_pool *pool;
     size_t n, n_head, n_layer, n_query;
-    size_t *queries; /* [n_query] owns */
-    double *mean;    /* [n, n] owns; A of the current layer; while heads still come, their sum */
-    size_t n_left;   /* number of rows of heads that have not come yet */
-    double **rows;   /* [n_layer] owns; each [n_query, n], or NULL if the layer is not wanted */
-    size_t layer;    /* the current layer */
-    double *norms;   /* [n] owns; sums of the rows of I + A; NULL: rows are not divided */
-    double *before;  /* [n_thread, n] owns; a copy of the row that a thread multiplies */
-    float *out;      /* [n] owns; the row that is emitted */
+    struct attn_store *store; /* owns; has the arrays */
+    size_t *queries;          /* [n_query] */
+    double *mean;             /* [n, n] A of the current layer; while heads still come, their sum */
+    size_t n_left;            /* number of rows of heads that have not come yet */
+    double **rows;            /* [n_layer] each [n_query, n], or NULL if the layer is not wanted */
+    size_t layer;             /* the current layer */
+    double *norms;            /* [n] sums of the rows of I + A; NULL: rows are not divided */
+    double *before;           /* [n_thread, n] a copy of the row that a thread multiplies */
+    float *out;               /* [n] the row that is emitted */
 };
 
 static enum attn_status build(struct attn_relevance *relevance, struct attn_error *err)
@@ -36,15 +38,14 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
     struct attn_location at = {.site = r->site, .layer = ATTN_NO_LAYER};
     size_t n_query = 0;
 
-    r->queries = attn_alloc(r->n_query, sizeof *r->queries, err);
-    r->mean = attn_alloc(r->n, r->n * sizeof *r->mean, err);
-    r->rows = attn_alloc(r->n_layer, sizeof *r->rows, err);
-    r->out = attn_alloc(r->n, sizeof *r->out, err);
-    r->before = attn_alloc((size_t)attn_pool_n_thread(r->pool), r->n * sizeof *r->before, err);
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->queries, r->n_query, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->mean, attn_size_mul(r->n, r->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->rows, r->n_layer, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->out, r->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->before,
+                              attn_size_mul((size_t)attn_pool_n_thread(r->pool), r->n), err));
     if (r->site == ATTN_SITE_RELEVANCE_NORM)
-        ATTN_TRY(ATTN_ALLOC(r->norms, r->n, err));
-    if (!r->before || !r->queries || !r->mean || !r->rows || !r->out)
-        return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_STORE_ALLOC(&r->store, r->norms, r->n, err));
     for (size_t query = 0; query < r->n; query++)
         if (attn_selection_has_query(r->asked, ATTN_STACK_ONLY, query))
             r->queries[n_query++] = query;
@@ -53,7 +54,7 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
 
         if (!attn_selection_wants(r->asked, &at))
             continue;
-        ATTN_TRY(ATTN_NEW(*rows, attn_alloc(r->n_query, r->n * sizeof **rows, err)));
+        ATTN_TRY(ATTN_STORE_ALLOC(&r->store, *rows, attn_size_mul(r->n_query, r->n), err));
         for (size_t i = 0; i < n_query; i++)
             (*rows)[i * r->n + r->queries[i]] = 1;
     }
@@ -159,13 +160,6 @@ void attn_relevance_free(struct attn_relevance *relevance)
 {
     if (!relevance)
         return;
-    for (size_t layer = 0; relevance->rows && layer < relevance->n_layer; layer++)
-        attn_free(relevance->rows[layer]);
-    attn_free(relevance->rows);
-    attn_free(relevance->queries);
-    attn_free(relevance->mean);
-    attn_free(relevance->before);
-    attn_free(relevance->norms);
-    attn_free(relevance->out);
+    attn_store_release(&relevance->store);
     attn_free(relevance);
 }

@@ -3,7 +3,6 @@
 #define ATTN_MEASURES_FIRST_HEAD_H
 
 #include "measures/head_mix.h"
-#include "tables/table.h"
 
 /* Returns how well a head opens a view, for comparison. LOOK is its largest weight on a word
  * (attn_head_mixes_look). EFFECT is how the next token changes without it, KL in nats; NaN:

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/random.h"
+#include "base/status_internal.h"
 #include "measures/metric.h"
 #include "trace/trace_internal.h"
 
@@ -36,15 +37,9 @@ const char *attn_card_token(const struct attn_card_text *text, size_t i, size_t 
 enum attn_status attn_head_cards_create(struct attn_head_cards **cards, struct attn_error *err)
 {
     struct attn_head_cards *made;
-    enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    status = attn_monitor_create(1, &made->monitor, err);
-    if (status == ATTN_OK)
-        *cards = made;
-    else
-        attn_free(made);
-    return status;
+    ATTN_RETURN_MADE(attn_monitor_create(1, &made->monitor, err), cards, made, attn_free);
 }
 
 /* Removes a user of TEXT, which is freed with its last one. TEXT may be NULL. */
@@ -156,15 +151,10 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
         status = ATTN_ALLOC(made->found, cards->n_head * cards->n_vector, err);
     if (status == ATTN_OK)
         status = ATTN_ALLOC(made->sorted, n_key, err);
-    if (status != ATTN_OK) {
-        attn_card_reading_free(made);
-        return status;
-    }
-    for (size_t i = 0; i < cards->n_head; i++)
+    for (size_t i = 0; status == ATTN_OK && i < cards->n_head; i++)
         for (size_t c = 0; c < N_CELL; c++)
             made->heads[i].cells[c] = NAN;
-    *reading = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(status, reading, made, attn_card_reading_free);
 }
 
 void attn_card_reading_park(struct attn_card_reading *reading, const bool *const is_parked[2])

@@ -14,7 +14,6 @@
 #define ATTN_MEASURES_HEAD_KIND_H
 
 #include "measures/head_mix.h"
-#include "measures/measure.h"
 
 /* The kinds in the order in which they are listed: first those of enum attn_mix_class. */
 enum {

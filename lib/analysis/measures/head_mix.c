@@ -4,6 +4,7 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -47,15 +48,16 @@ struct attn_head_mixes {
     struct attn_parks *parks;
     const bool *is_parked; /* NULL before the last event */
     size_t n, n_head, first_row, n_shown;
-    struct head *heads;     /* [n_slot, n_head + 1] owns; the last of a layer: even rows */
-    int *first_heads;       /* [n_slot] owns; whose rows make the even ones; -1: none yet */
-    double *sums;           /* owns; of all heads */
-    float *row;             /* [n] owns; scratch */
-    double *terms, *unused; /* [n] own; scratch */
-    unsigned char *classes; /* [n] owns; the class of a key, unless the row decides it */
-    int32_t *sentences;     /* [n] owns; where the sentence of a position begins */
-    unsigned char *places;  /* [n, n] owns; place_of the class of a cell */
-    bool *is_repeated;      /* [n] owns; whether an earlier token is that of the position */
+    struct attn_store *store; /* owns; has the arrays */
+    struct head *heads;       /* [n_slot, n_head + 1] the last of a layer: even rows */
+    int *first_heads;         /* [n_slot] whose rows make the even ones; -1: none yet */
+    double *sums;             /* of all heads */
+    float *row;               /* [n] scratch */
+    double *terms, *unused;   /* [n] scratch */
+    unsigned char *classes;   /* [n] the class of a key, unless the row decides it */
+    int32_t *sentences;       /* [n] where the sentence of a position begins */
+    unsigned char *places;    /* [n, n] place_of the class of a cell */
+    bool *is_repeated;        /* [n] whether an earlier token is that of the position */
 };
 
 /* --- Creation --------------------------------------------------------------------------------- */
@@ -136,16 +138,17 @@ static enum attn_status build(struct attn_head_mixes *mixes, struct attn_error *
     const size_t n_item = n_slot * (mixes->n_head + 1);
 
     ATTN_TRY(attn_parks_create(&mixes->settings, mixes->selection, &mixes->parks, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->heads, n_item, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->first_heads, n_slot, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->sums, attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
-    ATTN_TRY(ATTN_ALLOC(mixes->row, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->terms, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->unused, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->classes, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->sentences, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->places, mixes->n * mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->is_repeated, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->heads, n_item, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->first_heads, n_slot, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->sums,
+                              attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->row, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->terms, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->unused, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->classes, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->sentences, mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->places, mixes->n * mixes->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&mixes->store, mixes->is_repeated, mixes->n, err));
     for (size_t i = 0; i < n_item; i++)
         mixes->heads[i].sums = mixes->sums + i * N_SUM * mixes->n;
     for (size_t i = 0; i < n_slot; i++)
@@ -179,16 +182,7 @@ void attn_head_mixes_free(struct attn_head_mixes *mixes)
     if (!mixes)
         return;
     attn_parks_free(mixes->parks);
-    attn_free(mixes->heads);
-    attn_free(mixes->first_heads);
-    attn_free(mixes->sums);
-    attn_free(mixes->row);
-    attn_free(mixes->terms);
-    attn_free(mixes->unused);
-    attn_free(mixes->classes);
-    attn_free(mixes->sentences);
-    attn_free(mixes->places);
-    attn_free(mixes->is_repeated);
+    attn_store_release(&mixes->store);
     attn_free(mixes);
 }
 

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/utf8.h"
 #include "trace/trace_internal.h"
 
@@ -18,11 +20,12 @@ struct attn_measurement {
     const struct attn_selection *selection;
     struct attn_pool *pool;
     size_t n_head;
-    struct attn_metric_places places; /* own their arrays */
-    bool has_places;                  /* `places` was filled */
-    double *sums;                     /* owns; [n_slot, n_head, n_term] */
-    double *terms;    /* owns; [n_position, n_term] the terms of the rows of one event */
-    bool *is_counted; /* owns; [n_position] whether each of these rows counts */
+    struct attn_store *store; /* owns; has the arrays, also of `places` */
+    struct attn_metric_places places;
+    bool has_places;  /* `places` was filled */
+    double *sums;     /* [n_slot, n_head, n_term] */
+    double *terms;    /* [n_position, n_term] the terms of the rows of one event */
+    bool *is_counted; /* [n_position] whether each of these rows counts */
 };
 
 /* --- Places of tokens ------------------------------------------------------------------------- */
@@ -63,17 +66,14 @@ bool attn_metric_is_separator(const char *text, size_t size)
 
 /* Finds for each position of IDS [n] the first and the next position of the same token, by sorting
  * positions by id and then by number. */
-static enum attn_status find_repetitions(const int32_t *ids, size_t n,
+static enum attn_status find_repetitions(const int32_t *ids, size_t n, struct attn_store **store,
                                          struct attn_metric_places *places, struct attn_error *err)
 {
-    uint64_t *order = attn_alloc(n, sizeof *order, err);
+    uint64_t *order;
 
-    places->first = attn_alloc(n, sizeof *places->first, err);
-    places->next = attn_alloc(n, sizeof *places->next, err);
-    if (!order || !places->first || !places->next) {
-        attn_free(order);
-        return ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(ATTN_STORE_ALLOC(store, places->first, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, places->next, n, err));
+    ATTN_TRY(ATTN_ALLOC(order, n, err));
     for (size_t i = 0; i < n; i++)
         order[i] = (uint64_t)(uint32_t)ids[i] << 32 | i;
     qsort(order, n, sizeof *order, by_number);
@@ -99,14 +99,14 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
 
     if (m->metric->search == ATTN_METRIC_REPETITIONS && settings->ids) {
         m->has_places = true;
-        return find_repetitions(settings->ids, n, places, err);
+        return find_repetitions(settings->ids, n, &m->store, places, err);
     }
     if ((m->metric->search != ATTN_METRIC_PUNCTUATION &&
          m->metric->search != ATTN_METRIC_SEPARATORS) ||
         !settings->tokens)
         return ATTN_OK;
     m->has_places = true;
-    ATTN_TRY(ATTN_ALLOC(places->marks, settings->n_token, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&m->store, places->marks, settings->n_token, err));
     for (size_t i = 0; i < settings->n_token; i++)
         if ((m->metric->search == ATTN_METRIC_PUNCTUATION
                  ? attn_metric_is_punctuation
@@ -116,6 +116,17 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
 }
 
 /* --- Sums of heads ---------------------------------------------------------------------------- */
+
+static enum attn_status build(struct attn_measurement *m, size_t n_row, struct attn_error *err)
+{
+    const size_t n_term = m->metric->n_term;
+    const size_t n_sum = attn_selection_n_slot(m->selection) * m->n_head * n_term;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->sums, n_sum, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->terms, n_row * n_term, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->is_counted, n_row, err));
+    return find_places(m, attn_selection_dims(m->selection)->n_position, err);
+}
 
 enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          const struct attn_metric_settings *settings,
@@ -128,41 +139,25 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     const struct attn_dims *larger = dims->encoder ? dims->encoder : dims;
     const size_t n_row =
         larger->n_position > dims->n_position ? larger->n_position : dims->n_position;
-    struct attn_measurement *m = attn_alloc(1, sizeof *m, err);
+    struct attn_measurement *m;
 
     assert(metric->n_term >= 1 && metric->n_term <= ATTN_METRIC_MOST);
     assert(metric->n_value >= 1 && metric->n_value <= ATTN_METRIC_MOST);
-    if (!m)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(m, 1, err));
     m->metric = metric;
     m->settings = *settings;
     m->settings.has_sinks = attn_sites_have(attn_selection_dims(selection)->sites, ATTN_SITE_SINK);
     m->selection = selection;
     m->pool = pool;
     m->n_head = larger->n_head > dims->n_head ? larger->n_head : dims->n_head;
-    m->sums = attn_alloc(attn_selection_n_slot(selection) * m->n_head * metric->n_term,
-                         sizeof(double), err);
-    m->terms = attn_alloc(n_row * metric->n_term, sizeof(double), err);
-    m->is_counted = attn_alloc(n_row, sizeof *m->is_counted, err);
-    if (!m->sums || !m->terms || !m->is_counted ||
-        find_places(m, dims->n_position, err) != ATTN_OK) {
-        attn_measurement_free(m);
-        return ATTN_NO_MEMORY;
-    }
-    *measurement = m;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(build(m, n_row, err), measurement, m, attn_measurement_free);
 }
 
 void attn_measurement_free(struct attn_measurement *measurement)
 {
     if (!measurement)
         return;
-    attn_free(measurement->places.first);
-    attn_free(measurement->places.next);
-    attn_free(measurement->places.marks);
-    attn_free(measurement->sums);
-    attn_free(measurement->terms);
-    attn_free(measurement->is_counted);
+    attn_store_release(&measurement->store);
     attn_free(measurement);
 }
 

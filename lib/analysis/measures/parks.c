@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,29 +12,31 @@
 struct attn_parks {
     const struct attn_selection *selection;
     size_t n, n_slot;
+    struct attn_store *store;       /* owns; has the arrays */
     bool has_first;                 /* the first position is a park by its place */
     bool sees_later;                /* a row saw a key after its query */
-    bool *is_separator, *is_parked; /* [n] own */
-    double *weights;                /* [n] owns; from the other rows that see the position */
-    /* [n + 1] owns; the number of these rows, of all heads, less that of the position before */
+    bool *is_separator, *is_parked; /* [n] */
+    double *weights;                /* [n] from the other rows that see the position */
+    /* [n + 1] the number of these rows, of all heads, less that of the position before */
     size_t *changes;
-    double *shares; /* [n] owns; the weight over that number */
-    float *sorted;  /* [n] owns; scratch */
-    float *peaks;   /* [n_slot, n] owns; peaks of resid_pre */
-    double *ratios; /* [n] owns */
+    double *shares; /* [n] the weight over that number */
+    float *sorted;  /* [n] scratch */
+    float *peaks;   /* [n_slot, n] peaks of resid_pre */
+    double *ratios; /* [n] */
 };
 
 static enum attn_status build(struct attn_parks *parks, const struct attn_metric_settings *settings,
                               struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(parks->is_separator, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->is_parked, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->weights, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->changes, parks->n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(parks->shares, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->ratios, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->sorted, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->peaks, attn_size_mul(parks->n_slot, parks->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->is_separator, parks->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->is_parked, parks->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->weights, parks->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->changes, parks->n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->shares, parks->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->ratios, parks->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&parks->store, parks->sorted, parks->n, err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&parks->store, parks->peaks, attn_size_mul(parks->n_slot, parks->n), err));
     for (size_t i = 0; settings->tokens && i < settings->n_token && i < parks->n; i++)
         parks->is_separator[i] =
             attn_metric_is_separator(settings->tokens[i], settings->token_sizes[i]);
@@ -59,14 +62,7 @@ void attn_parks_free(struct attn_parks *parks)
 {
     if (!parks)
         return;
-    attn_free(parks->is_separator);
-    attn_free(parks->is_parked);
-    attn_free(parks->weights);
-    attn_free(parks->changes);
-    attn_free(parks->shares);
-    attn_free(parks->ratios);
-    attn_free(parks->sorted);
-    attn_free(parks->peaks);
+    attn_store_release(&parks->store);
     attn_free(parks);
 }
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
@@ -29,20 +30,21 @@ enum { CHUNK = 128, ROWS_AT_ONCE = 64 };
 struct attn_contacts {
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
+    struct attn_store *store;           /* owns; has the arrays */
     size_t n, n_head, n_layer, n_chunk; /* n: number of residues; n_head: heads of a layer */
     double bias;
-    double *weights; /* [n_layer * n_head] owns */
-    float *kept;     /* [n] owns; 0 for residues that the attention mask leaves out, else 1 */
+    double *weights; /* [n_layer * n_head] */
+    float *kept;     /* [n] 0 for residues that the attention mask leaves out, else 1 */
     bool has_dropped;
     const struct attn_kernels *kernels;
-    double *half; /* [n, n] owns */
-    double *sums; /* [n_layer * n_head, n] owns; a_c; while rows still come, the sums of columns */
-    double *factors; /* [n_layer * n_head] owns; w_c / (sum of a_c) */
-    /* [n, n_chunk] owns; for the current head: the sum of each row, chunk by chunk. */
+    double *half;    /* [n, n] */
+    double *sums;    /* [n_layer * n_head, n] a_c; while rows still come, the sums of columns */
+    double *factors; /* [n_layer * n_head] w_c / (sum of a_c) */
+    /* [n, n_chunk] for the current head: the sum of each row, chunk by chunk. */
     double *parts;
-    double *far; /* [n_thread, n] owns; a row of `far` for each thread */
-    float *row;  /* [n + 2] owns; a row of a pattern whose masked cells are filled in */
-    float *out;  /* [ROWS_AT_ONCE, n] owns; the rows that are emitted */
+    double *far; /* [n_thread, n] a row of `far` for each thread */
+    float *row;  /* [n + 2] a row of a pattern whose masked cells are filled in */
+    float *out;  /* [ROWS_AT_ONCE, n] the rows that are emitted */
 };
 
 /* --- Creating --------------------------------------------------------------------------------- */
@@ -68,15 +70,15 @@ static enum attn_status build(struct attn_contacts *c, const struct attn_derived
     const struct attn_weights *weights = &of->model->weights;
     const size_t n_all = c->n_layer * c->n_head, n_thread = (size_t)attn_pool_n_thread(c->pool);
 
-    ATTN_TRY(ATTN_ALLOC(c->weights, n_all, err));
-    ATTN_TRY(ATTN_ALLOC(c->kept, c->n, err));
-    ATTN_TRY(ATTN_ALLOC(c->factors, n_all, err));
-    ATTN_TRY(ATTN_ALLOC(c->row, c->n + 2, err));
-    ATTN_TRY(ATTN_NEW(c->half, attn_alloc(c->n, c->n * sizeof *c->half, err)));
-    ATTN_TRY(ATTN_NEW(c->sums, attn_alloc(n_all, c->n * sizeof *c->sums, err)));
-    ATTN_TRY(ATTN_NEW(c->parts, attn_alloc(c->n, c->n_chunk * sizeof *c->parts, err)));
-    ATTN_TRY(ATTN_NEW(c->far, attn_alloc(n_thread, c->n * sizeof *c->far, err)));
-    ATTN_TRY(ATTN_NEW(c->out, attn_alloc(ROWS_AT_ONCE, c->n * sizeof *c->out, err)));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->weights, n_all, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->kept, c->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->factors, n_all, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->row, c->n + 2, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->half, attn_size_mul(c->n, c->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->sums, attn_size_mul(n_all, c->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->parts, attn_size_mul(c->n, c->n_chunk), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->far, attn_size_mul(n_thread, c->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&c->store, c->out, attn_size_mul(ROWS_AT_ONCE, c->n), err));
     attn_vector_elements(&weights->contacts, 0, n_all, c->weights);
     attn_vector_elements(&weights->contacts_bias, 0, 1, &c->bias);
     for (size_t i = 0; i < c->n; i++) {
@@ -110,15 +112,7 @@ void attn_contacts_free(struct attn_contacts *contacts)
 {
     if (!contacts)
         return;
-    attn_free(contacts->weights);
-    attn_free(contacts->kept);
-    attn_free(contacts->half);
-    attn_free(contacts->sums);
-    attn_free(contacts->factors);
-    attn_free(contacts->parts);
-    attn_free(contacts->far);
-    attn_free(contacts->row);
-    attn_free(contacts->out);
+    attn_store_release(&contacts->store);
     attn_free(contacts);
 }
 

@@ -13,8 +13,8 @@
 #include "sites/derived_internal.h"
 
 #include "attention/keys.h"
-#include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
@@ -30,14 +30,15 @@ enum {
 
 struct rollout {
     const struct attn_derivation *derivation;
-    size_t n_head, n; /* n: T, the number of positions */
-    size_t n_at_once; /* number of rows of `mixed` in memory */
-    size_t first;     /* the first of these rows */
-    double *mixed;    /* [n_at_once, n] owns; rows of mixed_m */
-    size_t *queries;  /* [n_query] owns; the queries whose rows are being multiplied */
+    struct attn_store *store; /* owns; has the arrays */
+    size_t n_head, n;         /* n: T, the number of positions */
+    size_t n_at_once;         /* number of rows of `mixed` in memory */
+    size_t first;             /* the first of these rows */
+    double *mixed;            /* [n_at_once, n] rows of mixed_m */
+    size_t *queries;          /* [n_query] the queries whose rows are being multiplied */
     size_t n_query;
-    double *from, *to; /* [n_query, n] own; the rows of these queries, before and after a layer */
-    float *row;        /* [n] owns; a row that is emitted */
+    double *from, *to; /* [n_query, n] the rows of these queries, before and after a layer */
+    float *row;        /* [n] a row that is emitted */
 };
 
 /* An attn_trace_fn: adds the pattern of each head to the rows of `mixed`. */
@@ -196,12 +197,14 @@ static enum attn_status roll_all(struct rollout *rollout, const struct attn_loca
 {
     const struct attn_selection *asked = rollout->derivation->asked_by->selection;
 
-    ATTN_TRY(ATTN_NEW(rollout->mixed,
-                      attn_alloc(rollout->n_at_once, rollout->n * sizeof *rollout->mixed, err)));
-    ATTN_TRY(ATTN_ALLOC(rollout->queries, n_most, err));
-    ATTN_TRY(ATTN_NEW(rollout->from, attn_alloc(n_most, rollout->n * sizeof *rollout->from, err)));
-    ATTN_TRY(ATTN_NEW(rollout->to, attn_alloc(n_most, rollout->n * sizeof *rollout->to, err)));
-    ATTN_TRY(ATTN_ALLOC(rollout->row, rollout->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&rollout->store, rollout->mixed,
+                              attn_size_mul(rollout->n_at_once, rollout->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&rollout->store, rollout->queries, n_most, err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&rollout->store, rollout->from, attn_size_mul(n_most, rollout->n), err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&rollout->store, rollout->to, attn_size_mul(n_most, rollout->n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&rollout->store, rollout->row, rollout->n, err));
     for (size_t query = 0; query < rollout->n; query++) {
         if (attn_selection_has_query(asked, ATTN_STACK_ONLY, query))
             rollout->queries[rollout->n_query++] = query;
@@ -229,11 +232,7 @@ static enum attn_status derive(const struct attn_derivation *derivation,
                               .n_at_once = has_pieces ? mixed_fit : n};
     const enum attn_status status = roll_all(&rollout, at, n_asked < fits ? n_asked : fits, err);
 
-    attn_free(rollout.mixed);
-    attn_free(rollout.queries);
-    attn_free(rollout.from);
-    attn_free(rollout.to);
-    attn_free(rollout.row);
+    attn_store_release(&rollout.store);
     return status;
 }
 

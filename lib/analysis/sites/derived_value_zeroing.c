@@ -15,7 +15,7 @@
 #include "sites/derived_internal.h"
 
 #include "attention/keys.h"
-#include "base/memory.h"
+#include "base/store.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
@@ -25,15 +25,16 @@
 struct zeroing {
     const struct attn_derivation *derivation;
     struct attn_location at;
+    struct attn_store *store;     /* owns; has the arrays */
     enum attn_site output;        /* the site of the layer's output */
     size_t n_row, n_key, d_model; /* n_row: number of rows up to the last wanted query */
     size_t n_value, d_value;      /* G, the value heads of the layer, and their width */
     const float *base;            /* [T, D] resid_post without changes, in `kept` */
-    float *values; /* [G, n_key, d_value] owns; v, in which the current key is set to 0 */
-    float *saved;  /* [G, d_value] owns; the values of the current key */
+    float *values;                /* [G, n_key, d_value] v, in which the current key is set to 0 */
+    float *saved;                 /* [G, d_value] the values of the current key */
     size_t key;
-    float *changed;                   /* [n_row, n_key] owns */
-    struct attn_edit *edits;          /* [G] owns; edits that set v to `values` */
+    float *changed;                   /* [n_row, n_key] */
+    struct attn_edit *edits;          /* [G] edits that set v to `values` */
     struct attn_capture *kept;        /* owns; the layer without changes */
     struct attn_selection *selection; /* owns; the selection of `kept` */
     struct attn_session *session;     /* owns; computes the layer again */
@@ -108,12 +109,12 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
     const size_t n = zeroing->n_value, size = zeroing->n_key * zeroing->d_value;
     struct attn_location v = attn_location_in(dims, &zeroing->at, ATTN_SITE_V);
 
-    zeroing->edits = attn_alloc(n, sizeof *zeroing->edits, err);
-    zeroing->saved = attn_alloc(n, zeroing->d_value * sizeof *zeroing->saved, err);
-    zeroing->values = attn_alloc(n, size * sizeof *zeroing->values, err);
-    zeroing->changed = attn_alloc(zeroing->n_row, zeroing->n_key * sizeof *zeroing->changed, err);
-    if (!zeroing->edits || !zeroing->saved || !zeroing->values || !zeroing->changed)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_STORE_ALLOC(&zeroing->store, zeroing->edits, n, err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&zeroing->store, zeroing->saved, attn_size_mul(n, zeroing->d_value), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&zeroing->store, zeroing->values, attn_size_mul(n, size), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&zeroing->store, zeroing->changed,
+                              attn_size_mul(zeroing->n_row, zeroing->n_key), err));
     memcpy(zeroing->values, attn_capture_tensor(zeroing->kept, &v),
            n * size * sizeof *zeroing->values);
     for (size_t g = 0; g < n; g++) {
@@ -236,10 +237,7 @@ static enum attn_status derive(const struct attn_derivation *derivation,
     attn_session_free(zeroing.session);
     attn_capture_free(zeroing.kept);
     attn_selection_free(zeroing.selection);
-    attn_free(zeroing.edits);
-    attn_free(zeroing.saved);
-    attn_free(zeroing.values);
-    attn_free(zeroing.changed);
+    attn_store_release(&zeroing.store);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include "sites/derived_internal.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -27,14 +28,15 @@ enum { PIECE_FLOATS = 1 << 18 }; /* floats emitted at a time, or one row */
 
 struct weighting {
     const struct attn_derivation *derivation;
+    struct attn_store *store; /* owns; has the arrays */
     /* [H*Ev, D]; its data is NULL if there is no output projection. */
     const struct attn_matrix *output;
     const struct attn_vector *scale; /* [D]; its data is NULL if there is no layer scale */
     size_t n_head, n_shared, d_value, n_key;
-    double *lengths; /* [n_head, n_key] owns: |f_h(x_j)| */
-    double *rows;    /* [d_value, D] owns: W_O of the current head times the scale */
-    double *factors; /* [D] owns: the scale in double precision */
-    double *gram;    /* [d_value, d_value] owns: W_O[h] W_O[h]^T of the current head */
+    double *lengths; /* [n_head, n_key] |f_h(x_j)| */
+    double *rows;    /* [d_value, D] W_O of the current head times the scale */
+    double *factors; /* [D] the scale in double precision */
+    double *gram;    /* [d_value, d_value] W_O[h] W_O[h]^T of the current head */
     float *piece;    /* [piece_size] owns: the rows that are emitted */
     size_t piece_size;
     /* Owns; what is read from the layer when it is computed again. */
@@ -153,13 +155,12 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
 {
     const size_t n = weighting->d_value;
 
-    weighting->lengths =
-        attn_alloc(weighting->n_head, weighting->n_key * sizeof *weighting->lengths, err);
-    weighting->rows = attn_alloc(n, weighting->output->n_col * sizeof *weighting->rows, err);
-    weighting->gram = attn_alloc(n, n * sizeof *weighting->gram, err);
-    weighting->factors = attn_alloc(weighting->scale->n, sizeof *weighting->factors, err);
-    if (!weighting->lengths || !weighting->rows || !weighting->gram || !weighting->factors)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_STORE_ALLOC(&weighting->store, weighting->lengths,
+                              attn_size_mul(weighting->n_head, weighting->n_key), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&weighting->store, weighting->rows,
+                              attn_size_mul(n, weighting->output->n_col), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&weighting->store, weighting->gram, attn_size_mul(n, n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&weighting->store, weighting->factors, weighting->scale->n, err));
     attn_vector_elements(weighting->scale, 0, weighting->scale->n, weighting->factors);
     return ATTN_OK;
 }
@@ -217,10 +218,7 @@ static enum attn_status derive(const struct attn_derivation *derivation,
 
     attn_session_free(weighting.session);
     attn_selection_free(weighting.selection);
-    attn_free(weighting.lengths);
-    attn_free(weighting.rows);
-    attn_free(weighting.gram);
-    attn_free(weighting.factors);
+    attn_store_release(&weighting.store);
     attn_free(weighting.piece);
     return status;
 }

@@ -146,9 +146,5 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
     status = attn_selection_set_sites(made, ATTN_SITES(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE && attn_answer_n_row(answer) == 1)
         status = attn_selection_add_queries(made, ATTN_STACK_ONLY, answer->position, 1, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, selection, made, attn_selection_free);
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "measures/run_measures.h"
@@ -354,16 +355,17 @@ struct pack {
 /* State of a thread, reused for every pack. */
 struct worker {
     struct attn_session *session; /* owns; NULL before the first pack */
-    /* owns its arrays; runs whose reply was not computed yet, at most n_waiting */
-    struct attn_kept kept;
-    size_t *changes;                         /* [n_waiting] owns; indices of these runs */
-    struct attn_reply *replies;              /* [n_waiting] owns */
+    /* runs whose reply was not computed yet, at most n_waiting */
+    struct attn_kept kept;                   /* owns its rows */
+    struct attn_store *store;                /* owns; has `kept.ce`, and what does not say it */
+    size_t *changes;                         /* [n_waiting] indices of these runs */
+    struct attn_reply *replies;              /* [n_waiting] */
     float *logits;                           /* [n_waiting, V] owns */
-    struct attn_session_sequence *sequences; /* [n_together] owns; runs of the current pack */
+    struct attn_session_sequence *sequences; /* [n_together] runs of the current pack */
     /* [n_edit] owns; edits of the runs of the pack, if the unchanged run has edits */
     struct attn_edit *edits;
     size_t n_edit;
-    const float **rows;      /* [2, n_together] owns; first rows of each run: resid_pre, z */
+    const float **rows;      /* [2, n_together] first rows of each run: resid_pre, z */
     enum attn_status status; /* status of the first failed task of this thread */
     struct attn_error failure;
     size_t failed; /* number of that task */
@@ -614,13 +616,13 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     ATTN_TRY(ATTN_NEW(
         worker->kept.rows,
         attn_alloc_uninitialized(n * attn_answer_width(work->trials->answer), sizeof(float), err)));
-    ATTN_TRY(ATTN_ALLOC(worker->kept.ce, n, err));
-    ATTN_TRY(ATTN_ALLOC(worker->changes, n, err));
-    ATTN_TRY(ATTN_ALLOC(worker->replies, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&worker->store, worker->kept.ce, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&worker->store, worker->changes, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&worker->store, worker->replies, n, err));
     ATTN_TRY(ATTN_NEW(worker->logits,
                       attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err)));
-    ATTN_TRY(ATTN_ALLOC(worker->sequences, n_together, err));
-    ATTN_TRY(ATTN_ALLOC(worker->rows, 2 * n_together, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&worker->store, worker->sequences, n_together, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&worker->store, worker->rows, 2 * n_together, err));
     options.n_sequence = n_together;
     options.n_max = n_together * run->text.n;
     options.cache = ATTN_CACHE_ONE_LAYER;
@@ -858,17 +860,13 @@ enum attn_status attn_trials_perform(struct attn_trials *trials, const struct at
     if (status == ATTN_OK)
         status = perform(&work, n, err);
     for (size_t i = 0; work.workers && i < work.n_worker; i++) {
-        const struct worker *worker = &work.workers[i];
+        struct worker *worker = &work.workers[i];
 
         attn_session_free(worker->session);
         attn_free(worker->kept.rows);
-        attn_free(worker->kept.ce);
-        attn_free(worker->changes);
-        attn_free(worker->replies);
+        attn_store_release(&worker->store);
         attn_free(worker->logits);
-        attn_free(worker->sequences);
         attn_free(worker->edits);
-        attn_free(worker->rows);
     }
     attn_free(work.workers);
     attn_free(work.packs);

@@ -1,15 +1,13 @@
 /* store.c - see store.h. Small pieces share a block; a large one has its own. */
 #include "base/store.h"
 
-#include "base/memory.h"
-
 #include <string.h>
 
 /* A block of a store, which is the list of its blocks, the newest first. */
 struct attn_store {
     struct attn_store *next;
     size_t size, used; /* bytes of `data`, and bytes in use */
-    char data[];
+    _Alignas(ATTN_ALIGNMENT) char data[];
 };
 
 enum { BLOCK_SIZE = 1024 - sizeof(struct attn_store) };
@@ -32,6 +30,18 @@ void *attn_store_take(struct attn_store **store, size_t size, struct attn_error 
     }
     block->used += skipped + size;
     return block->data + block->used - size;
+}
+
+void *attn_store_alloc(struct attn_store **store, size_t count, size_t size, struct attn_error *err)
+{
+    const size_t room = attn_size_mul(count, size), most = SIZE_MAX - sizeof **store;
+    struct attn_store *block = attn_alloc(1, room < most ? sizeof *block + room : SIZE_MAX, err);
+
+    if (!block)
+        return NULL;
+    block->next = *store;
+    *store = block;
+    return block->data;
 }
 
 char *attn_store_copy(struct attn_store **store, const char *text, size_t size,

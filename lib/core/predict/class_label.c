@@ -2,7 +2,6 @@
 #include "predict/class_label.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
 #include "model/config_internal.h"

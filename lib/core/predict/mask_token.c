@@ -2,10 +2,8 @@
 #include "predict/answer_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "tokenizer/tokenizer_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Whether ID is the mask token. That is the token that the tokenizer's files name, or else a
@@ -61,13 +59,12 @@ static enum attn_status report_none(const struct attn_answer_scope *scope, const
 {
     const char *mask = scope->tokenizer ? scope->tokenizer->mask_text : NULL;
 
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
-                   attn_quote_string(attn_model_name(scope->model)).text,
-                   scope->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
-                   mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
-    attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
+                attn_quote_string(attn_model_name(scope->model)).text,
+                scope->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
+                mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
+    return attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
 }
 
 enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
@@ -88,11 +85,7 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
         if (has_labels ? !added || added[i] != ATTN_TEXT_NONE
                        : is_mask(scope->tokenizer, scope->text->ids[i]))
             status = attn_selection_add_queries(made, ATTN_STACK_ONLY, i, 1, err);
-    if (status == ATTN_OK)
-        *masks = made;
-    else
-        attn_selection_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, masks, made, attn_selection_free);
 }
 
 enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
@@ -104,8 +97,7 @@ enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const cha
         return report_none(scope, field, "asks about", err);
     if (n == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the text has %zu mask tokens, expected one, or `%s`", n,
-                   field);
-    attn_error_hint(err, "`%s %zu` asks about the last", field, *position);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "the text has %zu mask tokens, expected one, or `%s`", n,
+                field);
+    return attn_error_hint(err, "`%s %zu` asks about the last", field, *position);
 }

@@ -8,7 +8,6 @@
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
-#include "kernels/kernels.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
@@ -42,9 +41,8 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
 
     if (question->n_next == 0)
         return ATTN_OK;
-    continuations->encodings = attn_alloc(question->n_next, sizeof(struct attn_encoding), err);
-    if (!continuations->encodings)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(continuations->encodings,
+                      attn_alloc(question->n_next, sizeof(struct attn_encoding), err)));
     continuations->n = question->n_next;
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
@@ -178,40 +176,15 @@ static enum attn_status find_top(struct attn_session *session,
     }
     describe(args, found);
     found->n_top = attn_selection_n_query(args->positions) * ranking.n_shown;
-    found->top = attn_alloc(found->n_top, sizeof *found->top, err);
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
+    ATTN_TRY(ATTN_ALLOC(found->top, found->n_top, err));
+    ATTN_TRY(ATTN_NEW(ranking.room,
+                      attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err)));
     ranking.top = found->top;
-    if (!ranking.room || !found->top) {
-        attn_free(ranking.room);
-        return ATTN_NO_MEMORY;
-    }
     while (attn_logit_rows_next(&rows, err))
         for (size_t i = 0; i < rows.n; i++)
             rank(&ranking, args, rows.first + i, rows.logits + i * args->n_vocab);
     attn_free(ranking.room);
     return attn_logit_rows_end(&rows);
-}
-
-enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
-                                   const float *logits, struct attn_predictions *found,
-                                   struct attn_error *err)
-{
-    const size_t top = args->question->top;
-    struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
-    struct attn_predictions made = {.n_top = ranking.n_shown};
-
-    describe(args, &made);
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
-    ranking.top = made.top = attn_alloc(made.n_top, sizeof *made.top, err);
-    if (!ranking.room || !made.top) {
-        attn_free(ranking.room);
-        attn_predictions_release(&made);
-        return ATTN_NO_MEMORY;
-    }
-    rank(&ranking, args, position, logits);
-    attn_free(ranking.room);
-    *found = made;
-    return ATTN_OK;
 }
 
 /* Grows FOUND if it has no room for the N candidates of one more position. Each position has N
@@ -223,9 +196,7 @@ static enum attn_status make_room(struct attn_predictions *found, size_t n, stru
 
     if ((n_position & (n_position - 1)) != 0)
         return ATTN_OK;
-    top = attn_alloc(n_position > 0 ? 2 * n_position * n : n, sizeof *top, err);
-    if (!top)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(top, n_position > 0 ? 2 * n_position * n : n, err));
     if (found->n_top > 0)
         memcpy(top, found->top, found->n_top * sizeof *top);
     attn_free(found->top);
@@ -242,9 +213,8 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
 
     if (ranking.n_shown > 0)
         ATTN_TRY(make_room(found, ranking.n_shown, err));
-    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
-    if (!ranking.room)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(ranking.room,
+                      attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err)));
     ranking.top = found->top + found->n_top;
     rank(&ranking, args, position, logits);
     attn_free(ranking.room);
@@ -252,6 +222,21 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
     describe(args, found);
     found->has_positions = true;
     return ATTN_OK;
+}
+
+enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err)
+{
+    struct attn_predictions made = {.n_top = 0};
+    const enum attn_status status = attn_predict_more(args, position, logits, &made, err);
+
+    made.has_positions = args->positions;
+    if (status == ATTN_OK)
+        *found = made;
+    else
+        attn_predictions_release(&made);
+    return status;
 }
 
 /* --- Spans ----------------------------------------------------------------------------------- */
@@ -644,11 +629,7 @@ enum attn_status attn_predictions_metric(const struct attn_predictions *found,
             attn_table_create("metric", metric_columns + n_left_out, 3 - n_left_out, &made, err);
     if (status == ATTN_OK)
         status = fill_metric(found, made, err);
-    if (status == ATTN_OK)
-        *metric = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, metric, made, attn_table_free);
 }
 
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,

@@ -6,7 +6,6 @@
 
 #include "forward/session.h"
 #include "predict/answer_internal.h"
-#include "tables/table.h"
 #include "tensors/output.h"
 
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)

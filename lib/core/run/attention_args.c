@@ -143,8 +143,7 @@ enum attn_status attn_attention_args_check(struct attn_attention_args *args, str
     parts = args->change.parts;
     if ((parts & ATTN_PART_DROPOUT_SEED) && !(parts & ATTN_PART_DROPOUT)) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "`seed` needs `dropout`, whose choice it seeds");
-        attn_error_hint(err, "a kind has its own seed: random:K:SEED, lowrank:R:SEED");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "a kind has its own seed: random:K:SEED, lowrank:R:SEED");
     }
     if ((parts & ATTN_PART_EPS) && (parts & ATTN_PART_SCALE) && !to->is_scaled)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

@@ -5,17 +5,14 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "base/text/number.h"
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "run/maker.h"
 #include "tensors/format_internal.h"
-#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Checks that STACK can have those of SITES that are made, but for those of a metric. */

@@ -1,12 +1,10 @@
 /* host.c - see host.h. */
 #include "run/host_internal.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "formats/bundle.h"
 #include "formats/safetensors.h"
@@ -66,10 +64,8 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
     struct attn_model_parts parts = {0};
     enum attn_status status = attn_model_parts_find(source, host->model, &parts, err);
 
-    if (status == ATTN_OK) {
-        host->files = attn_alloc(parts.n, sizeof *host->files, err);
-        status = host->files ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(host->files, parts.n, err);
     for (size_t i = 0; status == ATTN_OK && i < parts.n; i++)
         if (parts.items[i].is_there)
             host->files[host->n_file++] =
@@ -116,9 +112,7 @@ static enum attn_status keep(struct attn_kept_source *kept, const char **text,
 
     if (!*text)
         return ATTN_OK;
-    copy = attn_strndup(*text, strlen(*text), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(copy, attn_strndup(*text, strlen(*text), err)));
     kept->texts[kept->n_text++] = copy;
     *text = copy;
     return ATTN_OK;
@@ -187,11 +181,8 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
                                  struct attn_error *err)
 {
     ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
-    if (host->options.reuse) {
-        host->spare = attn_spare_create(err);
-        if (!host->spare)
-            return ATTN_NO_MEMORY;
-    }
+    if (host->options.reuse)
+        ATTN_TRY(ATTN_NEW(host->spare, attn_spare_create(err)));
     return source ? open_source(host, source, err) : ATTN_OK;
 }
 
@@ -219,11 +210,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
         !attn_gemm_has_bf16(options.gemm, options.isa))
         attn_note(options.on_note, options.user, ATTN_NOTE_SLOW_BF16,
                   "`compute` bf16 is slower than f32 here: no instructions for bfloat16 are used");
-    if (status == ATTN_OK)
-        *host = made;
-    else
-        attn_host_free(made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), host, made, attn_host_free);
 }
 
 void attn_host_free(struct attn_host *host)
@@ -272,11 +259,8 @@ static enum attn_status open_other(struct attn_host *host, struct attn_error *er
     made->pool = host->pool;
     made->first = host;
     status = open_source(made, &host->kept.source, err);
-    if (status == ATTN_OK)
-        host->other = made;
-    else
-        attn_host_free(made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), &host->other, made,
+                     attn_host_free);
 }
 
 enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,

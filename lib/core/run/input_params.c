@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/tensor_files_internal.h"
 #include "input/sequence.h"
 
 #include <string.h>
@@ -40,11 +39,7 @@ static enum attn_status read_rows(const char *path, bool is_source, struct attn_
                  : attn_ndarray_read(path, 2, 2, is_source ? "[S, d_source]" : "[T, d_model]", rows,
                                      err);
     status = attn_error_at(status, ATTN_STAGE_INPUT, err);
-    if (status == ATTN_OK)
-        input->embeddings = rows;
-    else
-        attn_free(rows);
-    return status;
+    ATTN_RETURN_MADE(status, &input->embeddings, rows, attn_free);
 }
 
 static enum attn_status read_embeddings(const struct attn_param *param, void *home,

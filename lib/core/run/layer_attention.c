@@ -65,9 +65,7 @@ static enum attn_status read_mask(const struct attn_mask_array *mask,
         return refuse_shape(mask, sizes, err);
     n_copy = n_head > 1 ? count_heads(sizes) / n_head : 1;
     n_cell = n_head * sizes->n_query * sizes->n_key;
-    *owned = attn_alloc_uninitialized(n_copy, n_cell, err);
-    if (!*owned)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(*owned, attn_alloc_uninitialized(n_copy, n_cell, err)));
     status = attn_mask_array_cells(mask, *owned, err);
     for (size_t i = 1; status == ATTN_OK && i < n_copy; i++)
         memcpy(*owned + i * n_cell, *owned, n_cell);
@@ -257,11 +255,10 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request_attent
                                                 struct attn_error *err)
 {
     const struct attn_attention_change *change = given->change;
-    struct attn_attention *one = attn_alloc(1, sizeof *one, err);
+    struct attn_attention *one;
 
+    ATTN_TRY(ATTN_ALLOC(one, 1, err));
     found->layers = one;
-    if (!one)
-        return ATTN_NO_MEMORY;
     *one = ATTN_ATTENTION_DEFAULT;
     one->mask = ATTN_MASK_NONE;
     if (given->layers)
@@ -329,8 +326,7 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
         return attn_error_set(err, ATTN_INVALID, "'%s' without `dropout` has no site '%s'", kind,
                               attn_site_name(site));
     attn_error_set(err, ATTN_INVALID, "'%s' has no site '%s'", kind, attn_site_name(site));
-    attn_error_hint(err, "'`attention help`' says what each kind has");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "'`attention help`' says what each kind has");
 }
 
 /* Checks the items of LIST. Modifies LIST. */
@@ -362,9 +358,7 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
         note_left_out(attention, notes);
         return ATTN_OK;
     }
-    list = attn_strndup(sites, strlen(sites), err);
-    if (!list)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(list, attn_strndup(sites, strlen(sites), err)));
     status = check_sites(attention, list, err);
     attn_free(list);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);

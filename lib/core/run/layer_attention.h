@@ -3,7 +3,6 @@
 #ifndef ATTN_RUN_LAYER_ATTENTION_H
 #define ATTN_RUN_LAYER_ATTENTION_H
 
-#include "attention/kind.h"
 #include "base/status_internal.h"
 #include "model/config_fields.h"
 #include "run/request.h"

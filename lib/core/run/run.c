@@ -19,7 +19,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
@@ -334,11 +333,7 @@ static enum attn_status prepare_for(struct attn_host *host, const struct attn_ru
     made->request.is_once = request.is_once || is_once;
     status = prepare(made, err);
     set_labels(made);
-    if (status == ATTN_OK)
-        *run = made;
-    else
-        attn_run_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, run, made, attn_run_free);
 }
 
 enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,

@@ -3,8 +3,6 @@
 #include "run/run_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -24,7 +24,7 @@
 #include "tensors/view.h"
 
 struct attn_head_mixes; /* measures/head_mix.h */
-struct attn_parking;    /* measures/parking.h */
+struct attn_parking;    /* measures/run_measures.h */
 struct attn_parks;      /* measures/parks.h */
 
 /* Members are in the order of the stages that set them. */

@@ -5,8 +5,6 @@
  */
 #include "ablate/ablate_internal.h"
 
-#include "base/memory.h"
-#include "base/status_internal.h"
 #include "machine/parts.h"
 #include "towers/prompt/picture_prompt.h"
 

@@ -2,7 +2,6 @@
 #include "align/align_internal.h"
 
 #include "base/buffer.h"
-#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "align/align_extra.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "machine/rows.h"
@@ -19,16 +20,17 @@ static const double frame_seconds = 0.02;
  * frame. */
 enum step { BOTH, TOKEN, FRAME };
 
-/* Matrices [n, n_frame], owned. */
+/* Matrices [n, n_frame]. */
 struct times {
-    size_t n, n_frame;    /* tokens and frames */
-    size_t first, n_row;  /* the tokens are rows FIRST to FIRST + N of N_ROW rows */
-    double *head;         /* [n_row, n_frame] the standardized weights of one head */
-    size_t n_median;      /* frames of the median */
-    double *sorted;       /* [n_median] */
-    double *mean;         /* mean over heads of the smoothed weights */
-    float *costs;         /* cost of the best path to each cell */
-    unsigned char *steps; /* enum step: last step of that path */
+    size_t n, n_frame;        /* tokens and frames */
+    struct attn_store *store; /* owns; has the arrays */
+    size_t first, n_row;      /* the tokens are rows FIRST to FIRST + N of N_ROW rows */
+    double *head;             /* [n_row, n_frame] the standardized weights of one head */
+    size_t n_median;          /* frames of the median */
+    double *sorted;           /* [n_median] */
+    double *mean;             /* mean over heads of the smoothed weights */
+    float *costs;             /* cost of the best path to each cell */
+    unsigned char *steps;     /* enum step: last step of that path */
 };
 
 /* Copies the weights of a head and standardizes each column over the tokens. A column whose weights
@@ -127,11 +129,11 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
     const size_t n_cell = attn_size_mul(times->n, times->n_frame);
     const size_t n_all = attn_size_mul(times->n_row, times->n_frame);
 
-    ATTN_TRY(ATTN_ALLOC(times->sorted, times->n_median, err));
-    ATTN_TRY(ATTN_ALLOC(times->head, n_all, err));
-    ATTN_TRY(ATTN_ALLOC(times->mean, n_cell, err));
-    ATTN_TRY(ATTN_ALLOC(times->costs, n_cell, err));
-    ATTN_TRY(ATTN_ALLOC(times->steps, n_cell, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&times->store, times->sorted, times->n_median, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&times->store, times->head, n_all, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&times->store, times->mean, n_cell, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&times->store, times->costs, n_cell, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&times->store, times->steps, n_cell, err));
     for (size_t h = 0; h < n_head; h++) {
         const double *head = times->head + times->first * times->n_frame;
 
@@ -181,10 +183,6 @@ enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
                                   (double)weights->data[i], i);
     ATTN_TRY(attn_table_create("times", columns, sizeof columns / sizeof *columns, &made, err));
     status = find(&times, weights->data, n_head, made, err);
-    attn_free(times.sorted);
-    attn_free(times.head);
-    attn_free(times.mean);
-    attn_free(times.costs);
-    attn_free(times.steps);
+    attn_store_release(&times.store);
     ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }

@@ -4,7 +4,6 @@
 
 #include "attention/keys.h"
 #include "base/elementary.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
@@ -244,14 +243,13 @@ static enum attn_status check_tokens(const struct diff *diff, struct attn_error 
         memcmp(x->text, y->text, x->n_text) != 0 || !a->text.ids || !b->text.ids ||
         (at == a->text.n && at == b->text.n))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "token %zu of the text is %s for '%s', %s for '%s', expected tokenizers that "
-                   "give the same",
-                   at, write_token(a, at, tokens[0]),
-                   attn_quote_string(attn_model_name(a->model)).text, write_token(b, at, tokens[1]),
-                   attn_quote_string(attn_model_name(b->model)).text);
-    attn_error_hint(err, "ids instead of a text are the same for both");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "token %zu of the text is %s for '%s', %s for '%s', expected tokenizers that "
+                "give the same",
+                at, write_token(a, at, tokens[0]),
+                attn_quote_string(attn_model_name(a->model)).text, write_token(b, at, tokens[1]),
+                attn_quote_string(attn_model_name(b->model)).text);
+    return attn_error_hint(err, "ids instead of a text are the same for both");
 }
 
 /* Sets the number of source keys, which must be equal in both runs. */
@@ -262,10 +260,9 @@ static enum attn_status check_source(struct diff *diff, struct attn_error *err)
     diff->n_source = n_a;
     if (n_a == n_b)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "the source has %zu rows in the first run, %zu in the second, expected as many",
-                   n_a, n_b);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(
+        err, ATTN_STAGE_INPUT,
+        "the source has %zu rows in the first run, %zu in the second, expected as many", n_a, n_b);
 }
 
 /* Sets *A to the row of the first run with which row B of the second run is compared. Returns false

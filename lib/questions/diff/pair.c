@@ -70,9 +70,9 @@ static enum attn_status on_row(void *user, const struct attn_trace_event *event,
                            "the query is none of the keys, and '`figure pair`' draws arcs within "
                            "each text");
     if (side->row || event->n_row != 1) {
-        attn_error_set(err, ATTN_INVALID, "several rows are selected, '`figure pair`' shows one");
-        attn_error_hint(err, "choose one head and one query: `heads 2.5` `queries -1`");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "several rows are selected, '`figure pair`' shows one");
+        return attn_error_hint(err, "choose one head and one query: `heads 2.5` `queries -1`");
     }
     side->query = event->row0;
     ATTN_TRY(ATTN_ALLOC(side->row, n, err));
@@ -279,12 +279,11 @@ static enum attn_status make_maps(struct side sides[2], struct attn_table *table
     const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
 
     if (n_a != n_b) {
-        attn_error_set(err, ATTN_INVALID,
-                       "the texts have %zu and %zu tokens, and '`figure matrix`' compares them "
-                       "cell by cell, expected as many",
-                       n_a, n_b);
-        attn_error_hint(err, "`figure pair` shows texts of different lengths");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+        attn_refuse(err, ATTN_STAGE_INPUT,
+                    "the texts have %zu and %zu tokens, and '`figure matrix`' compares them "
+                    "cell by cell, expected as many",
+                    n_a, n_b);
+        return attn_error_hint(err, "`figure pair` shows texts of different lengths");
     }
     for (size_t part = 0; part < 3; part++)
         ATTN_TRY(append_map(sides, part, table, err));
@@ -319,11 +318,7 @@ static enum attn_status compare(struct attn_host *host, const struct attn_reques
         attn_free(sides[i].is_common);
         attn_result_release(&sides[i].result);
     }
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }
 
 enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,

@@ -4,7 +4,6 @@
 #include "lens/lens_internal.h"
 
 #include "base/elementary.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "forward/session_internal.h"
@@ -22,7 +21,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 3 };
@@ -193,8 +191,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (config->task == ATTN_TASK_TOKENS && !is_given) {
         attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `queries`",
                        attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
-        attn_error_hint(err, "`queries 1` reads the token at position 1");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`queries 1` reads the token at position 1");
     }
     if (attn_lens_reads_mean(config) && has_queries)
         return attn_error_set(

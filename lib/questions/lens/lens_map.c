@@ -39,9 +39,7 @@ static enum attn_status check_shape(const struct wanted *wanted, int rank, const
 /* Copies VALUES [n] to *OUT, which the map owns. */
 static enum attn_status keep(const float *values, size_t n, float **out, struct attn_error *err)
 {
-    *out = attn_alloc_uninitialized(n, sizeof **out, err);
-    if (!*out)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(*out, attn_alloc_uninitialized(n, sizeof **out, err)));
     memcpy(*out, values, n * sizeof **out);
     return ATTN_OK;
 }
@@ -78,9 +76,7 @@ static enum attn_status read_tensor(const struct attn_tensor_files *files,
         entry.tensor.dtype != ATTN_DTYPE_BF16)
         return attn_error_set(err, ATTN_FORMAT, "'%s': %s has another type than F32, F16 and BF16",
                               attn_quote_string(wanted->path).text, wanted->name);
-    *out = attn_alloc_uninitialized(n, sizeof **out, err);
-    if (!*out)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(*out, attn_alloc_uninitialized(n, sizeof **out, err)));
     attn_kernels_find(ATTN_ISA_BEST)->convert(entry.tensor.data, entry.tensor.dtype, n, *out);
     return ATTN_OK;
 }
@@ -142,11 +138,10 @@ enum attn_status attn_lens_maps_read(const char *folder, const struct attn_confi
     }
     if (!is_empty)
         return ATTN_OK;
-    attn_error_set(
-        err, ATTN_INVALID,
+    return attn_refuse(
+        err, ATTN_STAGE_INPUT,
         "'%s' has no map of a layer, expected L.npy or L.safetensors for layers 0 to %zu",
         attn_quote_string(folder).text, maps->n - 1);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 void attn_lens_maps_release(struct attn_lens_maps *maps)

@@ -1,8 +1,6 @@
 /* lens_table.c - the table of a lens: its columns, rows and pictures. */
 #include "lens/lens_internal.h"
 
-#include "base/memory.h"
-#include "base/status_internal.h"
 #include "machine/frame.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"

@@ -3,7 +3,6 @@
 
 #include "attribute/attribute.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "figures/table_axis.h"

@@ -221,8 +221,7 @@ static enum attn_status check_asked(const struct collecting *collecting, struct 
                            idle);
     attn_refuse(err, ATTN_STAGE_OPTIONS,
                 "nothing is asked of the items: expected `top`, `next`, or `sites`");
-    attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)

@@ -6,7 +6,6 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "input/encoder.h"
-#include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
 #include "trace/trace_internal.h"

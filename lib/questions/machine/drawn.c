@@ -1,7 +1,6 @@
 /* drawn.c - see drawn.h. */
 #include "machine/drawn.h"
 
-#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "figures/table_grid.h"
 #include "machine/frame.h"

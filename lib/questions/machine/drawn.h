@@ -6,7 +6,6 @@
 
 #include "figures/table_picture.h"
 #include "predict/answer.h"
-#include "run/host.h"
 #include "run/request.h"
 
 struct attn_procedure;

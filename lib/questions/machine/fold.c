@@ -44,11 +44,7 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                                  : "bootstrap");
     if (status == ATTN_OK)
         status = attn_fold_pairs_read(made, err);
-    if (status == ATTN_OK)
-        *fold = made;
-    else
-        attn_fold_free(made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_OPTIONS, err), fold, made, attn_fold_free);
 }
 
 void attn_fold_free(struct attn_fold *fold)
@@ -84,10 +80,9 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *
             return ATTN_OK;
     if (!name)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`fdr` is '%s', expected a column of means on both sides of 0, as change",
-                   attn_quote_string(name).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`fdr` is '%s', expected a column of means on both sides of 0, as change",
+                       attn_quote_string(name).text);
 }
 
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *hidden,
@@ -275,9 +270,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     assert(result->n_beside == fold->n_more);
     if (fold->pairing.of.label)
         return attn_fold_pairs_add(fold, result, side == 1, err);
-    labels = attn_fold_labels_copy(fold, result->item, err);
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));
     status = attn_fold_group_add(fold, &labels, result, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
@@ -364,14 +357,10 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
         struct attn_fold_sample sample = {.n_unit = 0};
 
         status = append_sample(fold, i, &sample, cells, made, err);
-        attn_fold_sample_release(&sample);
+        attn_store_release(&sample.store);
     }
     if (status == ATTN_OK && fold->study->fdr)
         status = find_q(made, err);
     attn_free(cells);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 #include <math.h>
@@ -32,8 +31,7 @@ static enum attn_status append_unit(const struct attn_fold *fold, struct attn_fo
     const size_t n = group->n_unit;
     char *text;
 
-    ATTN_TRY(attn_grow(&group->values, &group->capacity, (n + 1) * fold->n_value,
-                       sizeof *group->values, err));
+    ATTN_TRY(ATTN_GROW(group->values, group->capacity, (n + 1) * fold->n_value, err));
     for (size_t i = 0; i < fold->n_value; i++)
         group->values[n * fold->n_value + i] = 0;
     if (fold->study->cluster) {
@@ -43,11 +41,8 @@ static enum attn_status append_unit(const struct attn_fold *fold, struct attn_fo
                                   "items share",
                                   attn_quote_string(fold->study->cluster).text, MOST_CLUSTERS,
                                   fold->n_label > 0 ? " in a group" : "");
-        ATTN_TRY(attn_grow(&group->clusters, &group->cluster_capacity, n + 1,
-                           sizeof *group->clusters, err));
-        text = attn_strndup(cluster->text, cluster->size, err);
-        if (!text)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_GROW(group->clusters, group->cluster_capacity, n + 1, err));
+        ATTN_TRY(ATTN_NEW(text, attn_strndup(cluster->text, cluster->size, err)));
         group->clusters[n] = (struct attn_fold_cluster){hash, text, cluster->size};
     }
     group->n_unit++;

@@ -2,7 +2,6 @@
 #include "machine/fold_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 #include <math.h>
@@ -50,8 +49,7 @@ static enum attn_status find_group(struct attn_fold *fold, struct attn_fold_labe
                               "`group_by` '%s' has more than %d values, expected a label of "
                               "conditions",
                               attn_quote_string(fold->study->group_by).text, MOST_GROUPS);
-    ATTN_TRY(attn_grow(&fold->groups, &fold->group_capacity, fold->n_group + 1,
-                       sizeof *fold->groups, err));
+    ATTN_TRY(ATTN_GROW(fold->groups, fold->group_capacity, fold->n_group + 1, err));
     made = &fold->groups[fold->n_group];
     *made = (struct attn_fold_group){
         .moments = attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err),

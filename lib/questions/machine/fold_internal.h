@@ -18,8 +18,6 @@
 #include "machine/rows.h"
 #include "stream/items_internal.h"
 
-#include <stdatomic.h>
-
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 
 /* How the values of a column are combined. */
@@ -237,7 +235,7 @@ void attn_fold_pairs_release(struct attn_fold *fold);
 
 /* The values that resamples give, sorted by row and then by bounded column. */
 struct attn_fold_bounds {
-    double *numbers; /* [n_cell, n_resample] owns */
+    double *numbers; /* [n_cell, n_resample] */
     size_t n_cell, n_resample;
     double tail; /* share of resamples below the interval, and above it */
 };
@@ -246,22 +244,22 @@ struct attn_fold_bounds {
  * groups together. */
 struct attn_fold_sample {
     const struct attn_fold_group *groups[2]; /* the second is subtracted; or NULL */
-    size_t *units[2];                        /* [n_unit of the group] own; number of each unit */
+    size_t *units[2];                        /* [n_unit of the group] number of each unit */
     size_t n_unit;     /* units of the second group come first; clusters may be in both groups */
-    size_t *weights;   /* [n_unit] owns; how often each unit was drawn */
-    double *residuals; /* [n_unit] owns; NaN: the unit has no number */
-    double *sums;      /* [2, n_row * n_mean + n_kept] owns */
-    /* [n_row, n_column of the form] own; rows of each group; the first becomes the difference */
+    size_t *weights;   /* [n_unit] how often each unit was drawn */
+    double *residuals; /* [n_unit] NaN: the unit has no number */
+    double *sums;      /* [2, n_row * n_mean + n_kept] */
+    /* [n_row, n_column of the form] rows of each group; the first becomes the difference */
     struct attn_cell *rows[2];
-    double *more; /* [n_more] owns; means of the numbers beside the rows, of a resample */
-    struct attn_fold_bounds bounds; /* owns its arrays */
+    double *more; /* [n_more] means of the numbers beside the rows, of a resample */
+    struct attn_fold_bounds bounds;
+    struct attn_store *store; /* owns; has the arrays */
 };
 
 /* Prepares sample NUMBER: first come the groups, then the differences of the other groups from the
- * first. SAMPLE must be {0}; release it after a failure, too. */
+ * first. SAMPLE must be {0}; release its store after a failure, too. */
 enum attn_status attn_fold_sample_begin(const struct attn_fold *fold, size_t number,
                                         struct attn_fold_sample *sample, struct attn_error *err);
-void attn_fold_sample_release(struct attn_fold_sample *sample);
 
 /* Computes the rows of SAMPLE and their intervals. */
 enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,

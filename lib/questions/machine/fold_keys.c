@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -130,8 +129,7 @@ enum attn_status attn_fold_keys_add(struct attn_fold *fold, const struct attn_ta
     size_t n_new;
 
     ATTN_TRY(grow_index(fold, n_before + n, err));
-    ATTN_TRY(attn_grow(&fold->following, &fold->following_capacity, n_before + n + 1,
-                       sizeof *fold->following, err));
+    ATTN_TRY(ATTN_GROW(fold->following, fold->following_capacity, n_before + n + 1, err));
     if (n_before == 0)
         fold->following[0] = 0;
     for (size_t row = 0, before = 0; row < n; row++) {

@@ -20,9 +20,8 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
         return attn_error_set(err, ATTN_INVALID, "`has_contrasts` needs `group_by`");
     if (!list)
         return ATTN_OK;
-    fold->names = at = attn_strndup(list, strlen(list), err);
-    if (!at)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(at, attn_strndup(list, strlen(list), err)));
+    fold->names = at;
     for (char *end = at; end; at = end + 1) {
         end = strchr(at, ',');
         if (end)

@@ -2,7 +2,6 @@
 #include "machine/fold_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "machine/rows.h"
 #include "machine/significance.h"
 

@@ -59,11 +59,7 @@ enum attn_status attn_fold_table_copy(const struct attn_table *table, struct att
     }
     if (status == ATTN_OK)
         status = attn_table_copy_about(table, made, err);
-    if (status == ATTN_OK)
-        *copy = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, copy, made, attn_table_free);
 }
 
 static void free_waiting(struct attn_fold_waiting *waiting, size_t n_label)
@@ -147,13 +143,12 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
 enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_item_result *result,
                                      bool is_b, struct attn_error *err)
 {
-    struct attn_fold_label *labels = attn_fold_labels_copy(fold, result->item, err);
+    struct attn_fold_label *labels;
     struct attn_item_result other = {.item = NULL};
     struct attn_fold_waiting *partner;
     enum attn_status status;
 
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));
     partner = take_partner(fold, result->item, is_b);
     if (!partner) {
         status = wait_for_partner(fold, result, is_b, &labels, err);

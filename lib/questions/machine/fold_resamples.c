@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/status_internal.h"
 #include "base/text/number.h"
 
 #include <math.h>
@@ -25,8 +24,10 @@ enum attn_status attn_fold_sample_begin(const struct attn_fold *fold, size_t num
     for (int side = 1; side >= 0; side--) {
         const struct attn_fold_group *group = sample->groups[side];
 
-        ATTN_TRY(ATTN_ALLOC(sample->rows[side], fold->n_row * fold->form.n_column, err));
-        ATTN_TRY(ATTN_ALLOC(sample->units[side], group ? group->n_unit : 0, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&sample->store, sample->rows[side],
+                                  fold->n_row * fold->form.n_column, err));
+        ATTN_TRY(
+            ATTN_STORE_ALLOC(&sample->store, sample->units[side], group ? group->n_unit : 0, err));
         for (size_t i = 0; group && i < group->n_unit; i++) {
             const struct attn_fold_cluster *cluster = group->clusters ? &group->clusters[i] : NULL;
             const struct attn_fold_group *other = side == 0 && cluster ? sample->groups[1] : NULL;
@@ -37,23 +38,11 @@ enum attn_status attn_fold_sample_begin(const struct attn_fold *fold, size_t num
             sample->units[side][i] = other && known < other->n_unit ? known : sample->n_unit++;
         }
     }
-    ATTN_TRY(ATTN_ALLOC(sample->weights, sample->n_unit, err));
-    ATTN_TRY(ATTN_ALLOC(sample->residuals, sample->n_unit, err));
-    ATTN_TRY(ATTN_ALLOC(sample->more, fold->n_more, err));
-    return ATTN_ALLOC(sample->sums, 2 * (fold->n_row * fold->n_mean + fold->n_kept), err);
-}
-
-void attn_fold_sample_release(struct attn_fold_sample *sample)
-{
-    for (int side = 0; side < 2; side++) {
-        attn_free(sample->units[side]);
-        attn_free(sample->rows[side]);
-    }
-    attn_free(sample->weights);
-    attn_free(sample->residuals);
-    attn_free(sample->sums);
-    attn_free(sample->more);
-    attn_free(sample->bounds.numbers);
+    ATTN_TRY(ATTN_STORE_ALLOC(&sample->store, sample->weights, sample->n_unit, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sample->store, sample->residuals, sample->n_unit, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sample->store, sample->more, fold->n_more, err));
+    return ATTN_STORE_ALLOC(&sample->store, sample->sums,
+                            2 * (fold->n_row * fold->n_mean + fold->n_kept), err);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -188,9 +177,8 @@ enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,
     bounds->tail = (100 - (fold->study->interval > 0 ? fold->study->interval : 95)) / 200;
     bounds->n_resample = n;
     bounds->n_cell = n > 0 ? fold->n_row * attn_fold_count_bounded(fold) : 0;
-    bounds->numbers = attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err);
-    if (!bounds->numbers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&sample->store, bounds->numbers, attn_size_mul(bounds->n_cell, n), err));
     ATTN_TRY(find_rows(fold, sample, false, err));
     if (bounds->n_cell > 0) {
         ATTN_TRY(resample(fold, sample, err));

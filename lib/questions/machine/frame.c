@@ -11,8 +11,6 @@
 #include "towers/pixels_internal.h"
 #include "towers/zero_shot.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- A call ----------------------------------------------------------------------------------- */
@@ -206,8 +204,7 @@ static void free_frame(const struct attn_procedure *procedure, struct attn_frame
 {
     if (procedure->release)
         procedure->release(frame);
-    while (frame->n_owned > 0)
-        attn_free(frame->owned[--frame->n_owned]);
+    attn_store_release(&frame->store);
     attn_table_free(frame->rows.table);
     attn_trials_release(&frame->trials);
     attn_session_free(frame->session);
@@ -264,11 +261,10 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
     const struct asking *asking = user;
-    struct attn_frame *frame = make_frame(asking, err);
+    struct attn_frame *frame;
     enum attn_status status;
 
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     attn_stream_fill_request(asking->stream, result->item, &frame->request);
     frame->item = result->item;
     frame->answer = result;
@@ -304,9 +300,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     enum attn_status status;
 
     ATTN_TRY(attn_stream_first(asking->stream, &first, err));
-    frame = make_frame(asking, err);
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     frame->item = first ? first : &nothing;
     attn_stream_fill_request(asking->stream, first, &frame->request);
     take_item(asking, frame, &unseen);
@@ -375,10 +369,9 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         procedure->items.meet_first(asking->call.args, first, &request);
     }
     if (procedure->makes_runs) {
-        struct attn_frame *frame = make_frame(asking, err);
+        struct attn_frame *frame;
 
-        if (!frame)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
         frame->stream = asking->stream;
         ATTN_TRY(ask(asking, frame, NULL, own, err));
     } else {
@@ -430,15 +423,11 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     ATTN_TRY(read_call(asking, err));
     ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->procedure->name, err));
     asking->host = asking->call.host;
-    asking->sum = attn_alloc(1, asking->procedure->sum_size, err);
-    if (!asking->sum)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(asking->sum, attn_alloc(1, asking->procedure->sum_size, err)));
     if (asking->study)
         return ask_items(asking, err);
     ATTN_TRY(choose_host(asking, &asking->request.input, err));
-    frame = make_frame(asking, err);
-    if (!frame)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     ATTN_TRY(ask(asking, frame, &spaces, &asking->table, err));
     attn_spaces_note(&spaces, attn_request_notes(&asking->request));
     return ATTN_OK;
@@ -546,10 +535,8 @@ enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_se
 
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
 {
-    void *block = attn_alloc(count, size, NULL);
+    void *block = attn_store_alloc(&frame->store, count, size, NULL);
 
-    assert(frame->n_owned < ATTN_FRAME_MOST_OWNED);
-    frame->owned[frame->n_owned++] = block;
     frame->lacks_memory = frame->lacks_memory || !block;
     return block;
 }
@@ -584,9 +571,7 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 {
     if (!frame->answer)
         return ATTN_OK;
-    frame->answer->beside = attn_alloc(n, sizeof *numbers, err);
-    if (!frame->answer->beside)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(frame->answer->beside, attn_alloc(n, sizeof *numbers, err)));
     for (size_t i = 0; i < n; i++)
         frame->answer->beside[i] = numbers[i];
     frame->answer->n_beside = n;

@@ -180,8 +180,6 @@ enum attn_status attn_procedure_perform_first(const struct attn_procedure *proce
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
-enum { ATTN_FRAME_MOST_OWNED = 24 };
-
 /* The first member of every procedure's struct. Owned members may be NULL. */
 struct attn_frame {
     struct attn_host *host; /* borrowed; host of the model that runs */
@@ -206,9 +204,8 @@ struct attn_frame {
     struct attn_rows rows;            /* owns */
     const struct attn_answer *asked;  /* borrowed; what attn_frame_find_answer found; or NULL */
     struct attn_spaces spaces;        /* unusual spaces of the words in the question */
-    void *owned[ATTN_FRAME_MOST_OWNED];
-    size_t n_owned;
-    bool lacks_memory; /* an allocation failed; see attn_frame_memory */
+    struct attn_store *store;         /* owns; the blocks of attn_frame_alloc */
+    bool lacks_memory;                /* an allocation failed; see attn_frame_memory */
 };
 
 /* Lets PROCEDURE read the text of REQUEST as it is, without a note that it is no conversation. */

@@ -15,7 +15,6 @@
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST_STORES = 5, ROWS_PER_TASK = 256 };
@@ -410,14 +409,12 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
     if (is_joined) {
         add_store(s, s->options.site, true, false);
         add_store(s, s->options.site, false, true);
-        s->swaps.factors =
-            attn_alloc(2 * s->n_layer, s->swaps.n_variant * s->n * sizeof *s->swaps.factors, err);
+        ATTN_TRY(ATTN_ALLOC(s->swaps.factors,
+                            attn_size_mul(2 * s->n_layer, s->swaps.n_variant * s->n), err));
     }
-    s->swaps.items = attn_alloc(s->n_layer, sizeof *s->swaps.items, err);
-    s->swaps.sums =
-        attn_alloc(s->n_layer, s->swaps.n_variant * s->n_head * s->n * sizeof *s->swaps.sums, err);
-    return s->swaps.items && s->swaps.sums && (s->swaps.factors || !is_joined) ? ATTN_OK
-                                                                               : ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(s->swaps.items, s->n_layer, err));
+    return ATTN_ALLOC(s->swaps.sums,
+                      attn_size_mul(s->n_layer, s->swaps.n_variant * s->n_head * s->n), err);
 }
 
 /* --- Feeds ------------------------------------------------------------------------------------ */
@@ -498,16 +495,15 @@ static enum attn_status allocate(struct summing *s, struct attn_error *err)
     for (size_t i = 0; i < s->n_store; i++) {
         struct store *store = &s->stores[i];
 
-        store->rows = attn_alloc_uninitialized(
-            s->n_layer, attn_size_mul(attn_size_mul(s->n, store->width), sizeof(float)), err);
-        if (!store->rows)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(
+            store->rows,
+            attn_alloc_uninitialized(
+                s->n_layer, attn_size_mul(attn_size_mul(s->n, store->width), sizeof(float)), err)));
     }
-    s->sums = attn_alloc(s->n_layer * s->n_unit, s->n_row * sizeof *s->sums, err);
-    s->points.from = attn_alloc_uninitialized(s->points.n, row, err);
-    s->points.to = attn_alloc_uninitialized(s->points.n, row, err);
-    s->points.x = attn_alloc_uninitialized(is_ig ? s->points.n : 1, row, err);
-    return s->sums && s->points.from && s->points.to && s->points.x ? ATTN_OK : ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(s->sums, attn_size_mul(s->n_layer * s->n_unit, s->n_row), err));
+    ATTN_TRY(ATTN_NEW(s->points.from, attn_alloc_uninitialized(s->points.n, row, err)));
+    ATTN_TRY(ATTN_NEW(s->points.to, attn_alloc_uninitialized(s->points.n, row, err)));
+    return ATTN_NEW(s->points.x, attn_alloc_uninitialized(is_ig ? s->points.n : 1, row, err));
 }
 
 /* Fills the store of the site with the values of the edits; tensors without values are zeros. */

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "machine/rows.h"
 #include "machine/significance.h"
-#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 /* Appends the parts of the tensor AT. */
@@ -22,8 +21,7 @@ static enum attn_status list_tensor(const struct attn_selection *selection,
                                          : attn_site_n_head(at->site, &dims);
     const size_t n_each = n_row > 0 ? n_row : 1;
 
-    ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + n_unit * n_each,
-                       sizeof *parts->items, err));
+    ATTN_TRY(ATTN_GROW(parts->items, parts->capacity, parts->n + n_unit * n_each, err));
     for (size_t i = 0; i < n_unit * n_each; i++) {
         struct attn_part part = {*at, has_neurons ? (int)(i / n_each) : -1, i % n_each};
 

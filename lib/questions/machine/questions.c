@@ -63,9 +63,7 @@ static enum attn_status copy_defaults(const struct attn_question *question, void
     *args = NULL;
     if (question->args_size == 0)
         return ATTN_OK;
-    *args = attn_alloc(1, question->args_size, err);
-    if (!*args)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(*args, attn_alloc(1, question->args_size, err)));
     memcpy(*args, question->defaults, question->args_size);
     return ATTN_OK;
 }

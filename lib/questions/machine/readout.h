@@ -4,7 +4,6 @@
 #ifndef ATTN_MACHINE_READOUT_H
 #define ATTN_MACHINE_READOUT_H
 
-#include "model/model.h"
 #include "model/weights.h"
 
 /* Returns the scale by which a norm without a mean divides N numbers with this sum of SQUARES. */

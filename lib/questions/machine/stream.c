@@ -178,8 +178,7 @@ static enum attn_status name_file(struct attn_stream *stream, struct attn_error 
                     "%s needs more of each item than its rows, so that a run cannot go on from "
                     "them: `is_resumed` is not for it",
                     beyond);
-        attn_error_hint(err, "shards divide a long run");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "shards divide a long run");
     }
     stream->file =
         (struct attn_each_file){.options = each,
@@ -380,9 +379,8 @@ static enum attn_status check_labels(const struct attn_stream *stream, struct at
     if (!attn_items_have_header(items))
         return ATTN_OK;
     names = attn_items_labels(items, &any.n_label);
-    any.labels = labels = attn_alloc(any.n_label, sizeof *labels, err);
-    if (!labels)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(labels, attn_alloc(any.n_label, sizeof *labels, err)));
+    any.labels = labels;
     for (size_t i = 0; i < any.n_label; i++)
         labels[i].name = names[i];
     status = attn_fold_check(stream->fold, &result, err);
@@ -618,10 +616,9 @@ static enum attn_status check_failures(const struct attn_stream *stream, struct 
 
     if (most < 0 || stream->result.n_failed <= (uint64_t)most)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
-                   stream->result.n_failed, stream->result.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(err, ATTN_STAGE_INPUT,
+                       "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
+                       stream->result.n_failed, stream->result.n_item, most);
 }
 
 static double seconds_of(const struct attn_stream *stream)
@@ -749,12 +746,6 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-const struct attn_each_result *attn_stream_result(struct attn_stream *stream)
-{
-    stream->result.seconds = seconds_of(stream);
-    return &stream->result;
-}
-
 /* Sets the result of the caller. */
 static void end(struct attn_stream *stream)
 {
@@ -762,8 +753,9 @@ static void end(struct attn_stream *stream)
 
     stream->has_ended = true;
     result->has_failed = result->n_failed > 0 && stream->args->max_failed < 0;
+    result->seconds = seconds_of(stream);
     if (stream->each.result)
-        *stream->each.result = *attn_stream_result(stream);
+        *stream->each.result = *result;
 }
 
 void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)

@@ -76,9 +76,6 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
 enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item **given,
                                   struct attn_error *err);
 
-/* The results so far. */
-const struct attn_each_result *attn_stream_result(struct attn_stream *stream);
-
 /* --- The end ---------------------------------------------------------------------------------- */
 
 /* Creates the table of all items, which the caller owns, fills the sum, and sends notes about

@@ -2,8 +2,8 @@
 #include "machine/questions_internal.h"
 
 #include "base/os/os.h"
+#include "base/text/number.h"
 #include "params/param_internal.h"
-#include "stream/restart_params.h"
 
 #include <string.h>
 
@@ -94,10 +94,38 @@ static const struct attn_param studied[] = {
 };
 const struct attn_param_list attn_study_params = ATTN_PARAM_LIST("Items", studied);
 
+/* Reads "3/8" into two size_t (`read` of struct attn_param). */
+static enum attn_status read_shard(const struct attn_param *param, void *home, const char *label,
+                                   const char *text, struct attn_error *err)
+{
+    enum { MOST_SHARDS = 1000000 };
+    size_t *shard = (size_t *)(void *)((char *)home + param->offset);
+    size_t *n_shard = (size_t *)(void *)((char *)home + param->second);
+    const char *slash = strchr(text, '/');
+    int64_t i = 0, n = 0;
+
+    if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
+        !attn_parse_int(text, (size_t)(slash - text), 0, n - 1, &i))
+        return attn_param_refuse(err, label, text, "I/N with 0 <= I < N, such as 3/8");
+    *shard = (size_t)i;
+    *n_shard = (size_t)n;
+    return ATTN_OK;
+}
+
 static const struct attn_param restarts[] = {
-    ATTN_SHARD_PARAM(struct attn_items_args, items.shard, items.n_shard),
-    ATTN_FAILED_PARAM(struct attn_items_args, study.max_failed),
-    ATTN_RESUME_PARAM(struct attn_items_args, each.is_resumed),
+    ATTN_PARAM(OWN, "shard", "I/N", struct attn_items_args, items.shard,
+               "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
+               "rows-00003-of-00008.jsonl",
+               .second = offsetof(struct attn_items_args, items.n_shard), .read = read_shard),
+    ATTN_PARAM(SEED, "max_failed", "N", struct attn_items_args, study.max_failed,
+               "number of items that may fail; one more ends the run. Default: any "
+               "number, and the exit code is 6",
+               .option = "max-errors", .most = INT64_MAX),
+    ATTN_PARAM(
+        FLAG, "resume", NULL, struct attn_items_args, each.is_resumed,
+        "go on after the rows that a run of the same command left in the output file, and "
+        "begin if there are none. Other options or items are an error (FILE.part.key), and so "
+        "are other rows of the last item, which is computed again. The table covers all items"),
 };
 const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", restarts);
 

@@ -2,7 +2,6 @@
 #include "machine/text_words.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/utf8.h"
 

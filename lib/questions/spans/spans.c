@@ -3,7 +3,6 @@
 
 #include "attribute/attribute_internal.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "figures/table_axis.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"

@@ -15,7 +15,6 @@
 
 #include "predict/answer.h"
 #include "run/run.h"
-#include "tables/table.h"
 
 struct attn_study_args; /* machine/study.h */
 

@@ -159,8 +159,7 @@ static enum attn_status choose_spans(struct attn_spans_run *spans, struct attn_e
     if (n > 0)
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "no part of the text has a name, expected `positions`");
-    attn_error_hint(err, "`positions doc=0-5`, or `positions doc='\"The keys\"'`");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "`positions doc=0-5`, or `positions doc='\"The keys\"'`");
 }
 
 /* Finds the span that the item names as the right one, and refuses names of other rows. */

@@ -491,11 +491,8 @@ enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *op
     made->state = made->options.is_fasta ? FIELD_RECORD : FIELD_BEGIN;
     made->buffer = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
     status = made->buffer ? open_input(made, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        *lines = made;
-    else
-        attn_batch_lines_free(made);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_INPUT, err), lines, made,
+                     attn_batch_lines_free);
 }
 
 void attn_batch_lines_free(struct attn_batch_lines *lines)

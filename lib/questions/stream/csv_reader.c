@@ -140,8 +140,7 @@ static enum attn_status add_column(struct attn_csv_reader *csv, const char *name
     if (memchr(name, '\0', size))
         return attn_error_set(err, ATTN_FORMAT, "it has the name '%s', expected one without NUL",
                               attn_quote(name, size).text);
-    ATTN_TRY(
-        attn_grow(&csv->columns, &csv->capacity, csv->n_column + 1, sizeof *csv->columns, err));
+    ATTN_TRY(ATTN_GROW(csv->columns, csv->capacity, csv->n_column + 1, err));
     column = &csv->columns[csv->n_column];
     *column = (struct attn_csv_column){.name = attn_strndup(name, size, err)};
     if (!column->name)

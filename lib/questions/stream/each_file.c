@@ -5,7 +5,6 @@
 #include "base/os/os.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "base/text/given.h"
 #include "base/text/number.h"
 #include "base/text/path.h"
 #include "run/host_internal.h"
@@ -48,9 +47,8 @@ void attn_each_path_append(struct attn_buffer *out, const char *path, size_t sha
 static enum attn_status refuse(const struct attn_each_file *file, const char *path,
                                const char *what, struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'%s' %s", attn_quote_string(path).text, what);
-    attn_error_of(ATTN_INVALID, file->field, err);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' %s", attn_quote_string(path).text, what);
+    return attn_error_of(ATTN_INVALID, file->field, err);
 }
 
 enum attn_status attn_each_file_name(struct attn_each_file *file, const struct attn_items *items,
@@ -74,8 +72,7 @@ enum attn_status attn_each_file_name(struct attn_each_file *file, const struct a
                       "is a pipe or a device, and `is_resumed` goes on with a file", err);
     if (file->options->is_resumed && file->options->form == ATTN_EACH_MATRICES) {
         refuse(file, path, "is an archive, and `is_resumed` goes on with rows", err);
-        attn_error_hint(err, "shards divide a long run");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "shards divide a long run");
     }
     return ATTN_OK;
 }
@@ -167,11 +164,10 @@ static enum attn_status check_key(struct attn_each_file *file, struct attn_items
     file->is_other = true;
     if (err)
         *err = (struct attn_error){0};
-    attn_error_set(err, ATTN_INVALID, "'%s' has rows of other %s, expected those of this run",
-                   attn_quote_string(file->path.data).text, what);
-    attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
-                    file->path.data, what);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    attn_refuse(err, ATTN_STAGE_INPUT, "'%s' has rows of other %s, expected those of this run",
+                attn_quote_string(file->path.data).text, what);
+    return attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
+                           file->path.data, what);
 }
 
 /* --- Opening, and resuming -------------------------------------------------------------------- */

@@ -23,9 +23,7 @@
 #define ATTN_STREAM_EACH_FILE_H
 
 #include "base/buffer.h"
-#include "run/host.h"
 #include "stream/each.h"
-#include "stream/items.h"
 #include "stream/records_internal.h"
 
 /* The line of FILE.part.key, before `state`: hashes of the options and of the items, and the number

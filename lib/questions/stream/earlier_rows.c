@@ -61,8 +61,7 @@ static enum attn_status refuse(const struct attn_earlier *earlier, const char *w
     attn_error_set(err, ATTN_INVALID, "line %llu of '%s' %s, expected %s",
                    (unsigned long long)earlier->n_line, attn_quote_string(earlier->path).text, what,
                    expected);
-    attn_error_hint(err, "the file is of other items or options: remove it to begin anew");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "the file is of other items or options: remove it to begin anew");
 }
 
 static bool is_same(const struct attn_buffer *a, const struct attn_buffer *b)
@@ -332,8 +331,7 @@ static enum attn_status read_item(struct attn_earlier *earlier, struct attn_item
         "two items, one after the other, have the id '%s', and the rows of one cannot be "
         "told from those of the other",
         attn_quote(earlier->item_id.data, earlier->item_id.size).text);
-    attn_error_hint(err, "give each its own id, or none");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "give each its own id, or none");
 }
 
 /* Returns true if ITEM could be read, so that the labels of all items are known. */

@@ -1,7 +1,6 @@
 /* item.c - completes an item that was read from a line, and finds its places and labels: see
  * items_internal.h. */
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "input/position.h"
 #include "input/sequence.h"
@@ -22,8 +21,7 @@ static enum attn_status add_mark(struct attn_item *item, const char *name, size_
 
     if (!kept_range)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
-                       sizeof *item->places, err));
+    ATTN_TRY(ATTN_GROW(item->places, item->place_capacity, item->n_place + 1, err));
     item->places[item->n_place++] = (struct attn_item_place){kept_name, {.text = kept_range}};
     return ATTN_OK;
 }
@@ -78,21 +76,8 @@ static enum attn_status take_all_marks(struct attn_item *item, struct attn_error
     return ATTN_OK;
 }
 
-enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err)
-{
-    const struct attn_error why = item->err;
-
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
-        attn_item_fail(item, item->failure, "%s", why.message);
-    if (has_marks)
-        ATTN_TRY(take_all_marks(item, err));
-    attn_item_choose_first(item);
-    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
-        item->n_label = 0;
-    return attn_item_place_labels(item, err);
-}
-
-enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err)
+/* Makes `keys` of ITEM from its labels: places named as ATTN_PLACE_KEY says (input/position.h). */
+static enum attn_status place_labels(struct attn_item *item, struct attn_error *err)
 {
     const size_t n_prefix = strlen(ATTN_PLACE_KEY);
     struct attn_item_place *made = NULL;
@@ -108,14 +93,26 @@ enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_erro
 
         if (!label->text)
             continue;
-        name = attn_store_take(&item->store, n_prefix + n_name + 1, err);
-        if (!name)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(name, attn_store_take(&item->store, n_prefix + n_name + 1, err)));
         memcpy(name, ATTN_PLACE_KEY, n_prefix);
         memcpy(name + n_prefix, label->name, n_name + 1);
         made[item->keys.n++] = (struct attn_item_place){name, {.text = label->text}};
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err)
+{
+    const struct attn_error why = item->err;
+
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+        attn_item_fail(item, item->failure, "%s", why.message);
+    if (has_marks)
+        ATTN_TRY(take_all_marks(item, err));
+    attn_item_choose_first(item);
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
+    return place_labels(item, err);
 }
 
 void attn_item_name_places(struct attn_item *item, const struct attn_places *others)

@@ -67,8 +67,7 @@ static enum attn_status read_text(const struct attn_items *items, struct attn_it
 static enum attn_status add_label(struct attn_items *items, const char *name,
                                   struct attn_error *err)
 {
-    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
-                       sizeof *items->labels, err));
+    ATTN_TRY(ATTN_GROW(items->labels, items->label_capacity, items->n_label + 1, err));
     items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
@@ -270,11 +269,7 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     items->seal = attn_hash_bytes(items->seal, (const char *)made->input.ids,
                                   made->input.n_id * sizeof *made->input.ids);
     made->seal = items->seal;
-    if (status == ATTN_OK)
-        *item = made;
-    else
-        attn_item_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, item, made, attn_item_free);
 }
 
 static enum attn_status read_next(struct attn_items *items, struct attn_item **item,
@@ -327,8 +322,7 @@ enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn
     while (items->n_ahead - items->at_ahead <= i) {
         struct attn_item *next = NULL;
 
-        ATTN_TRY(attn_grow(&items->ahead, &items->ahead_capacity, items->n_ahead + 1,
-                           sizeof *items->ahead, err));
+        ATTN_TRY(ATTN_GROW(items->ahead, items->ahead_capacity, items->n_ahead + 1, err));
         ATTN_TRY(attn_error_at(read_next(items, &next, err), ATTN_STAGE_INPUT, err));
         if (!next) {
             *item = NULL;
@@ -544,9 +538,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
     };
 
     if (is_path) {
-        items->path = attn_strndup(options->path, strlen(options->path), err);
-        if (!items->path)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(items->path, attn_strndup(options->path, strlen(options->path), err)));
         lines.path = items->path;
     }
     items->options.max_line = lines.max_line;
@@ -619,11 +611,9 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
 
     if (!attn_is_given(items, "items", err))
         return ATTN_INVALID;
-    if (!attn_batch_lines_is_file(items->lines, &size)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
-                       attn_quote_string(attn_items_name(items)).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (!attn_batch_lines_is_file(items->lines, &size))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is read twice, expected a file",
+                           attn_quote_string(attn_items_name(items)).text);
     forget_ahead(items);
     attn_word_lines_reset(&items->words);
     items->next_line = 0;

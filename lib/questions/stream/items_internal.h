@@ -81,9 +81,6 @@ bool attn_item_has(const struct attn_item *item, const char *keys);
 /* Returns the positions of the place NAME of ITEM, or NULL. */
 const struct attn_number_list *attn_item_place(const struct attn_item *item, const char *name);
 
-/* Makes `keys` of ITEM from its labels: places named as ATTN_PLACE_KEY says (input/position.h). */
-enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err);
-
 /* Lets positions of ITEM name its own places, the texts of its keys, and OTHERS, which may be
  * NULL. */
 void attn_item_name_places(struct attn_item *item, const struct attn_places *others);

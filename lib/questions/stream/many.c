@@ -447,9 +447,7 @@ static enum attn_status run_texts(struct many *many, struct attn_host *host,
     struct attn_many_task task;
     enum attn_status status;
 
-    many->packs = attn_alloc((size_t)n, sizeof(struct attn_many_pack *), err);
-    if (!many->packs)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(many->packs, attn_alloc((size_t)n, sizeof(struct attn_many_pack *), err)));
     many->task = &task;
     status = attn_many_task_init(&task, host, given, err);
     if (status == ATTN_OK)

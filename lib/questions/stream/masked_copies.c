@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
+#include "base/store.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "model/model_internal.h"
@@ -14,7 +14,8 @@
 #include <string.h>
 
 struct attn_masked {
-    struct attn_session *session; /* owns, like all arrays */
+    struct attn_session *session; /* owns */
+    struct attn_store *store;     /* owns; has the arrays but `logits` */
     int32_t mask;
     size_t n_row, n_most; /* the most rows, and the most copies, that are fed together */
     int32_t *ids;         /* [n_row] the tokens of all copies */
@@ -22,7 +23,7 @@ struct attn_masked {
     size_t *positions;                       /* [n_most] the position of the mask of each copy */
     size_t *rows;                            /* [n_most] the row of that mask among all copies */
     int32_t *targets;                        /* [n_most] the token that the mask replaces */
-    float *logits;                           /* [n_most, V] */
+    float *logits;                           /* [n_most, V] owns */
 };
 
 struct attn_masked_scope attn_masked_scope_of(const struct attn_run *run)
@@ -47,13 +48,22 @@ enum attn_status attn_masked_check(const struct attn_model *model,
                        attn_quote_string(attn_model_name(model)).text);
 }
 
-static enum attn_status create_session(const struct attn_masked_scope *scope,
-                                       struct attn_pool *pool, struct attn_masked *masked,
-                                       struct attn_error *err)
+static enum attn_status build(const struct attn_masked_scope *scope, struct attn_pool *pool,
+                              struct attn_masked *masked, struct attn_error *err)
 {
+    const size_t n_most = masked->n_most, n_vocab = attn_model_config(scope->model)->n_vocab;
     struct attn_session_options options = scope->session;
     enum attn_status status;
 
+    ATTN_TRY(ATTN_STORE_ALLOC(&masked->store, masked->ids, masked->n_row, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&masked->store, masked->sequences, n_most, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&masked->store, masked->positions, n_most, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&masked->store, masked->rows, n_most, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&masked->store, masked->targets, n_most, err));
+    ATTN_TRY(ATTN_NEW(masked->logits,
+                      attn_alloc_uninitialized(n_most * n_vocab, sizeof *masked->logits, err)));
+    ATTN_TRY(attn_masked_check(scope->model, scope->tokenizer, err));
+    attn_mask_id(scope->tokenizer, &masked->mask);
     options.n_max = masked->n_row;
     options.n_sequence = masked->n_most;
     options.cache = ATTN_CACHE_ONE_LAYER;
@@ -71,29 +81,12 @@ enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_
                                     struct attn_pool *pool, struct attn_masked **masked,
                                     struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(scope->model)->n_vocab;
     struct attn_masked *made;
-    enum attn_status status = ATTN_NO_MEMORY;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->n_row = n_row;
-    made->n_most = attn_logit_rows_at_once(n_vocab, n_row);
-    made->ids = attn_alloc(n_row, sizeof *made->ids, err);
-    made->sequences = attn_alloc(made->n_most, sizeof *made->sequences, err);
-    made->positions = attn_alloc(made->n_most, sizeof *made->positions, err);
-    made->rows = attn_alloc(made->n_most, sizeof *made->rows, err);
-    made->targets = attn_alloc(made->n_most, sizeof *made->targets, err);
-    made->logits = attn_alloc_uninitialized(made->n_most * n_vocab, sizeof *made->logits, err);
-    if (made->ids && made->sequences && made->positions && made->rows && made->targets &&
-        made->logits)
-        status = attn_masked_check(scope->model, scope->tokenizer, err);
-    if (status == ATTN_OK && attn_mask_id(scope->tokenizer, &made->mask))
-        status = create_session(scope, pool, made, err);
-    if (status == ATTN_OK)
-        *masked = made;
-    else
-        attn_masked_free(made);
-    return status;
+    made->n_most = attn_logit_rows_at_once(attn_model_config(scope->model)->n_vocab, n_row);
+    ATTN_RETURN_MADE(build(scope, pool, made, err), masked, made, attn_masked_free);
 }
 
 void attn_masked_free(struct attn_masked *masked)
@@ -101,11 +94,7 @@ void attn_masked_free(struct attn_masked *masked)
     if (!masked)
         return;
     attn_session_free(masked->session);
-    attn_free(masked->ids);
-    attn_free(masked->sequences);
-    attn_free(masked->positions);
-    attn_free(masked->rows);
-    attn_free(masked->targets);
+    attn_store_release(&masked->store);
     attn_free(masked->logits);
     attn_free(masked);
 }

@@ -3,6 +3,7 @@
 #include "stream/record_arrays.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "tensors/format_internal.h"
 #include "trace/capture.h"
 
@@ -71,32 +72,25 @@ static void list_tensors(struct attn_record_arrays *arrays)
     }
 }
 
+static enum attn_status build(const struct attn_item_result *result,
+                              struct attn_record_arrays *made, struct attn_error *err)
+{
+    made->capture = result->capture;
+    ATTN_TRY(attn_writer_create_sink(&list_format, NULL, result->labels, NULL, &made->writer, err));
+    ATTN_TRY(ATTN_ALLOC(made->tensors, arrays_of(made)->n, err));
+    list_tensors(made);
+    ATTN_TRY(ATTN_ALLOC(made->keys, made->n_column, err));
+    return ATTN_ALLOC(made->values, made->n_column, err);
+}
+
 enum attn_status attn_record_arrays_create(const struct attn_item_result *result,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err)
 {
     struct attn_record_arrays *made;
-    enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->capture = result->capture;
-    status = attn_writer_create_sink(&list_format, NULL, result->labels, NULL, &made->writer, err);
-    if (status != ATTN_OK)
-        goto fail;
-    made->tensors = attn_alloc(arrays_of(made)->n, sizeof *made->tensors, err);
-    if (made->tensors)
-        list_tensors(made);
-    made->keys = attn_alloc(made->n_column, sizeof *made->keys, err);
-    made->values = attn_alloc(made->n_column, sizeof *made->values, err);
-    if (!made->tensors || !made->keys || !made->values) {
-        status = ATTN_NO_MEMORY;
-        goto fail;
-    }
-    *arrays = made;
-    return ATTN_OK;
-fail:
-    attn_record_arrays_free(made);
-    return status;
+    ATTN_RETURN_MADE(build(result, made, err), arrays, made, attn_record_arrays_free);
 }
 
 void attn_record_arrays_free(struct attn_record_arrays *arrays)

@@ -297,11 +297,9 @@ static enum attn_status add_to_group(struct joined_writer *arrays,
 
     for (; g < arrays->n_group && strcmp(value, label->text) != 0; g++)
         value += strlen(value) + 1;
-    if (g == MOST_GROUPS) {
-        attn_error_set(err, ATTN_INVALID, "`mean_by` '%s' has more than 1,000 values",
-                       attn_quote_string(label->name).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
-    }
+    if (g == MOST_GROUPS)
+        return attn_refuse(err, ATTN_STAGE_CHECK, "`mean_by` '%s' has more than 1,000 values",
+                           attn_quote_string(label->name).text);
     if (g == arrays->n_group) {
         ATTN_TRY(attn_grow(&arrays->groups, &arrays->capacity, g + 1, sizeof *group, err));
         arrays->groups[g] = (struct group){.n = 0};
@@ -429,12 +427,11 @@ static enum attn_status make_means(struct joined_writer *arrays, struct attn_err
                 taken[i] = &arrays->groups[g];
     }
     for (size_t i = 0; i < 2 && *sides; i++)
-        if (!taken[i]) {
-            attn_error_set(err, ATTN_INVALID, "`mean_by`: '%s' is no value of '%s' among the items",
-                           attn_quote_string(sides[i]).text,
-                           attn_quote_string(arrays->base.form->mean_by).text);
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-        }
+        if (!taken[i])
+            return attn_refuse(err, ATTN_STAGE_INPUT,
+                               "`mean_by`: '%s' is no value of '%s' among the items",
+                               attn_quote_string(sides[i]).text,
+                               attn_quote_string(arrays->base.form->mean_by).text);
     arrays->n_row = *sides ? 1 : arrays->n_group;
     for (size_t g = 0; g < arrays->n_row; g++) {
         const struct group *group = *sides ? taken[1] : &arrays->groups[g];

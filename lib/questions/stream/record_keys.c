@@ -3,9 +3,6 @@
  * questions. */
 #include "stream/record_keys_internal.h"
 
-#include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "predict/answer_internal.h"
 
 #include <string.h>

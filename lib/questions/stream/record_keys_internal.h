@@ -94,8 +94,4 @@ void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure
 const char *attn_record_keep(struct attn_item *item, const struct attn_json_token *token,
                              size_t *size, struct attn_error *err);
 
-/* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
- * bits. Returns false for other tokens. */
-bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell *value);
-
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "input/sequence.h"
 
 #include <string.h>
@@ -54,9 +53,8 @@ static enum attn_status find_key(const struct line_reading *reading,
     size_t size = token->size;
 
     if (token->has_escape) {
-        name = copy = attn_record_keep(reading->item, token, &size, err);
-        if (!copy)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_NEW(copy, attn_record_keep(reading->item, token, &size, err)));
+        name = copy;
     }
     attn_record_trim(&name, &size);
     attn_record_find_key(name, size, key);

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "base/text/number.h"
 #include "formats/quoting.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"

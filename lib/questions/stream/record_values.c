@@ -122,7 +122,9 @@ static bool read_whole(const struct attn_json_token *token, int32_t *number)
     return true;
 }
 
-bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell *value)
+/* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
+ * bits. Returns false for other tokens. */
+static bool read_label_value(const struct attn_json_token *token, struct attn_cell *value)
 {
     const bool is_boolean = token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE;
     int64_t integer;
@@ -221,8 +223,7 @@ static enum attn_status set_bytes(const struct setting *setting, struct attn_err
 
     if (setting->value->token.type != ATTN_JSON_STRING)
         return fail(setting, &setting->value->token, "a string");
-    *text = keep(setting, setting->second, err);
-    return *text ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(*text, keep(setting, setting->second, err));
 }
 
 /* Sets *TEXT to a text without NUL or, if IS_POSITION, also to an integer. */
@@ -237,8 +238,7 @@ static enum attn_status set_text(const struct setting *setting, bool is_position
                     token->type == ATTN_JSON_STRING ? "a text without NUL"
                     : is_position                   ? "a position or a word"
                                                     : "a text");
-    *text = keep(setting, &size, err);
-    return *text ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(*text, keep(setting, &size, err));
 }
 
 /* --- Lists of an item ------------------------------------------------------------------------- */
@@ -253,8 +253,7 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
     ATTN_TRY(set_text(setting, true, &place.spec.text, err));
     if (!place.spec.text)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
-                       sizeof *item->places, err));
+    ATTN_TRY(ATTN_GROW(item->places, item->place_capacity, item->n_place + 1, err));
     item->places[item->n_place++] = place;
     return ATTN_OK;
 }
@@ -273,15 +272,12 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
     if (setting->key->kind == ATTN_KEY_LABEL &&
         (token->type == ATTN_JSON_ARRAY_BEGIN || token->type == ATTN_JSON_OBJECT_BEGIN))
         return ATTN_OK;
-    if (token->type != ATTN_JSON_STRING && !attn_label_read_value(token, &label.value))
+    if (token->type != ATTN_JSON_STRING && !read_label_value(token, &label.value))
         return fail(setting, token, "a text, a number or a boolean");
-    label.text = keep(setting, &size, err);
-    if (!label.text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(label.text, keep(setting, &size, err)));
     if (token->type == ATTN_JSON_STRING)
         label.value = attn_cell_text(label.text, size);
-    ATTN_TRY(attn_grow(&item->labels, &item->label_capacity, item->n_label + 1,
-                       sizeof *item->labels, err));
+    ATTN_TRY(ATTN_GROW(item->labels, item->label_capacity, item->n_label + 1, err));
     item->labels[item->n_label++] = label;
     if (setting->key->kind == ATTN_KEY_PLAIN_LABEL && is_plain(token))
         *(const char **)setting->at = label.text;
@@ -296,9 +292,7 @@ static enum attn_status set_token(const struct setting *setting, struct attn_err
 
     if (!read_whole(&setting->value->token, &number))
         return fail(setting, &setting->value->token, "a whole number from 0 to 2147483647");
-    kept = attn_store_take(&setting->item->store, sizeof *kept, err);
-    if (!kept)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(kept, attn_store_take(&setting->item->store, sizeof *kept, err)));
     *kept = number;
     *(const int32_t **)setting->at = kept;
     return ATTN_OK;
@@ -314,9 +308,7 @@ static enum attn_status set_integers(const struct setting *setting, struct attn_
     if (token.type != ATTN_JSON_ARRAY_BEGIN)
         return fail(setting, &token, expected);
     ATTN_TRY(count(setting->value, ATTN_JSON_NUMBER, &n, &n_byte, err));
-    items = attn_store_take(&setting->item->store, n * sizeof *items, err);
-    if (!items)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(items, attn_store_take(&setting->item->store, n * sizeof *items, err)));
     for (size_t i = 0;; i++) {
         ATTN_TRY(pull(setting->value, &token, err));
         if (token.type == ATTN_JSON_ARRAY_END)
@@ -351,10 +343,9 @@ static enum attn_status put_rows(const struct setting *setting, const struct att
                                  struct attn_error *err)
 {
     struct attn_input *input = setting->at;
-    struct attn_ndarray *kept = attn_store_take(&setting->item->store, sizeof *kept, err);
+    struct attn_ndarray *kept;
 
-    if (!kept)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(kept, attn_store_take(&setting->item->store, sizeof *kept, err)));
     *kept = *rows;
     input->embeddings = kept;
     return ATTN_OK;
@@ -370,16 +361,12 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     float *rows;
     bool is_good = true;
 
-    if (token.type == ATTN_JSON_STRING) {
-        input->text = keep(setting, &input->n_text, err);
-        return input->text ? ATTN_OK : ATTN_NO_MEMORY;
-    }
+    if (token.type == ATTN_JSON_STRING)
+        return ATTN_NEW(input->text, keep(setting, &input->n_text, err));
     if (token.type != ATTN_JSON_ARRAY_BEGIN)
         return fail(setting, &token, expected);
     ATTN_TRY(count(setting->value, ATTN_JSON_NUMBER, &n, &n_byte, err));
-    rows = attn_store_take(&setting->item->store, n * sizeof *rows, err);
-    if (!rows)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(rows, attn_store_take(&setting->item->store, n * sizeof *rows, err)));
     for (;; n_row++) {
         const size_t before = used;
 
@@ -450,9 +437,7 @@ static enum attn_status read_strings(const struct setting *setting, size_t least
 
     if (is_list)
         ATTN_TRY(count(setting->value, ATTN_JSON_STRING, &n_string, &n_byte, err));
-    to = attn_store_take(&setting->item->store, n_byte + n_string + 1, err);
-    if (!to)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(to, attn_store_take(&setting->item->store, n_byte + n_string + 1, err)));
     *texts = NULL;
     for (*n = 0;; ++*n) {
         if (is_list)
@@ -478,9 +463,7 @@ static enum attn_status set_texts(const struct setting *setting, struct attn_err
                           err));
     if (!texts)
         return ATTN_OK;
-    list = attn_store_take(&setting->item->store, n * sizeof *list, err);
-    if (!list)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(list, attn_store_take(&setting->item->store, n * sizeof *list, err)));
     for (size_t i = 0; i < n; i++, texts += strlen(texts) + 1)
         list[i] = texts;
     *(const char *const **)setting->at = list;
@@ -527,9 +510,7 @@ static enum attn_status set_json(const struct setting *setting, bool is_object,
         ATTN_TRY(attn_json_next(&ahead, &last, err));
     } while (ahead.depth >= value->json->depth);
     size = ahead.offset - value->token.offset;
-    kept = attn_store_take(&setting->item->store, size + 1, err);
-    if (!kept)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(kept, attn_store_take(&setting->item->store, size + 1, err)));
     memcpy(kept, ahead.text + value->token.offset, size);
     kept[size] = '\0';
     *(const char **)setting->at = kept;

@@ -6,14 +6,11 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
-#include "base/text/path.h"
 #include "predict/prediction.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct attn_item_sink *const kinds[] = {
@@ -154,11 +151,8 @@ enum attn_status attn_records_open(const struct attn_records_item *item,
     opened->form = known;
     opened->rows.form = &opened->form;
     status = open_writer(opened, item, is_resumed, err);
-    if (status == ATTN_OK)
-        *records = opened;
-    else
-        attn_records_discard(opened);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_OUTPUT, err), records, opened,
+                     attn_records_discard);
 }
 
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)

@@ -16,8 +16,6 @@
 #ifndef ATTN_STREAM_RECORDS_H
 #define ATTN_STREAM_RECORDS_H
 
-#include "base/sink.h"
-
 /* An output: a format, and where it is written. */
 struct attn_records_item {
     const char *format; /* "rows", "jsonl", "npz" or "joined" */
