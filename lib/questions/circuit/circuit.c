@@ -2,11 +2,9 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
-#include "base/text/number.h"
 #include "circuit/patch_internal.h"
 #include "machine/questions.h"
 #include "measures/head_kind.h"

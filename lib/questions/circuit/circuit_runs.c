@@ -7,7 +7,6 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/number.h"
 #include "trace/places_internal.h"
 

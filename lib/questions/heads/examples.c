@@ -20,7 +20,6 @@
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

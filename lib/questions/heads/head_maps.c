@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"

@@ -13,13 +13,11 @@
 #ifndef ATTN_HEADS_HEAD_MAPS_H
 #define ATTN_HEADS_HEAD_MAPS_H
 
-#include "base/pool.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "trace/location.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The folded factors of the heads of a layer. Those of a head are contiguous. */

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "params/param_internal.h"
 #include "run/host_internal.h"

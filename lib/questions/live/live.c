@@ -8,7 +8,6 @@
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/path.h"
-#include "foreign/microgpt.h"
 #include "formats/json.h"
 #include "gguf/gguf.h"
 #include "image/image_file_internal.h"

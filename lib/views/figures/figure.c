@@ -3,8 +3,6 @@
 
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "base/text/path.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"

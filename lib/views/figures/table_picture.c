@@ -2,18 +2,15 @@
  * a figure, or a heat map in text. */
 #include "figures/table_picture_internal.h"
 
-#include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "tables/text_table.h"
 #include "tensors/format_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs_internal.h"
-#include "towers/pixels.h"
 #include "towers/prompt/picture_prompt.h"
 
 #include <string.h>

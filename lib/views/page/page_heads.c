@@ -4,12 +4,9 @@
 #include "base/memory.h"
 #include "figures/table_grid.h"
 #include "page/page_live.h"
-#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What heads look at, by which whole patterns are kept; and all that a page shows. */

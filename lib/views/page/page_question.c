@@ -12,7 +12,6 @@
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>
