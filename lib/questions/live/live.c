@@ -71,9 +71,7 @@ static enum attn_status name_parts(struct attn_live_files *to, const struct attn
     const char *last = attn_path_last(
         is_file ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
 
-    to->model = attn_strndup(last, n, err);
-    if (!to->model)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(to->model, attn_strndup(last, n, err)));
     to->live.model = to->model;
     for (size_t i = 0; status == ATTN_OK && i < to->parts.n; i++) {
         name.size = 0;

@@ -723,9 +723,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     struct table_key *keys;
 
     ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, err));
-    keys = list_keys(table, columns, other, &n, err);
-    if (!keys)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(keys, list_keys(table, columns, other, &n, err)));
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
     axis->axis.title = columns->is_writer ? attn_table_has_role(table, columns->key, ATTN_ROLE_PART)

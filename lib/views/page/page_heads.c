@@ -48,11 +48,10 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n_whole = ++heads->n;
-    item->thumb = attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err);
-    if (!item->thumb)
-        return ATTN_NO_MEMORY;
-    item->pools = attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
-    return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(item->thumb,
+                      attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err)));
+    return ATTN_NEW(item->pools,
+                    attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err));
 }
 
 /* Stores FOUND in *TYPE. Heads that the probe of random tokens finds come here twice, first with
