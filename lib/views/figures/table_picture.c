@@ -323,7 +323,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
     if (status == ATTN_OK)
         status = attn_table_write_styled(table, &whole, sink, err);
-    attn_table_words_release(&words);
+    attn_buffer_release(&words.bytes);
     attn_buffer_release(&caption);
     return status;
 }
