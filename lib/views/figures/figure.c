@@ -11,7 +11,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
