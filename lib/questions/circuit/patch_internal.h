@@ -31,6 +31,13 @@ struct attn_patch_places {
     size_t n;
 };
 
+/* A number by its size, to be sorted by `qsort`: the largest first, of equal ones the first. */
+struct attn_ranked {
+    double size;
+    size_t at; /* its index */
+};
+int attn_ranked_compare(const void *a, const void *b);
+
 /* The estimates of all parts, and which parts are patched beside them. */
 struct attn_patch_estimates {
     struct attn_part_sums sums; /* owns their values */
