@@ -2,7 +2,6 @@
  * share. */
 #include "attribute/attribute_internal.h"
 
-#include "base/status_internal.h"
 #include "base/text/given.h"
 #include "machine/questions_internal.h"
 

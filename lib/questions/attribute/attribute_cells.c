@@ -103,7 +103,7 @@ static enum attn_status keep_cell(struct attribution *a, const struct attn_found
         sink_first(a);
         return ATTN_OK;
     }
-    ATTN_TRY(attn_grow(&a->cells, &a->capacity, a->n_cell + 1, sizeof *a->cells, err));
+    ATTN_TRY(ATTN_GROW(a->cells, a->capacity, a->n_cell + 1, err));
     a->cells[a->n_cell] = *cell;
     for (size_t at = a->n_cell++; at > 0; at = (at - 1) / 2) {
         const size_t parent = (at - 1) / 2;
@@ -180,7 +180,7 @@ static enum attn_status take_mlps(struct attribution *a, const struct attn_trace
         const float *out =
             a->mlps + (attn_location_index(&event->at) * n + event->row0 + r) * event->n_col;
 
-        ATTN_TRY(attn_grow(&a->found, &a->room, a->n_found + 1, sizeof *a->found, err));
+        ATTN_TRY(ATTN_GROW(a->found, a->room, a->n_found + 1, err));
         mlp = &a->found[a->n_found++];
         *mlp = (struct attn_found_cell){
             .at = event->at, .query = event->row0 + r, .has_knockout = true};
@@ -202,7 +202,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     if (event->at.site == ATTN_SITE_MLP_OUT_GRAD)
         return take_mlps(a, event, err);
     if (event->at.site == ATTN_SITE_PATTERN) {
-        ATTN_TRY(attn_grow(&a->pattern, &a->n_float, n, sizeof *a->pattern, err));
+        ATTN_TRY(ATTN_GROW(a->pattern, a->n_float, n, err));
         for (size_t r = 0; r < event->n_row; r++)
             memcpy(a->pattern + r * event->n_col, event->data + r * event->ld,
                    event->n_col * sizeof *a->pattern);
@@ -286,7 +286,7 @@ static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
     for (size_t i = 0; i < a->n_found && i < a->n_most; i++) {
         if (fabs(a->found[i].value) < fabs(least.value))
             break;
-        ATTN_TRY(attn_grow(&a->cells, &a->capacity, a->n_cell + 1, sizeof *a->cells, err));
+        ATTN_TRY(ATTN_GROW(a->cells, a->capacity, a->n_cell + 1, err));
         a->cells[a->n_cell++] = a->found[i];
     }
     return ATTN_OK;

@@ -8,9 +8,7 @@
  */
 #include "attribute/attribute_sides.h"
 
-#include "base/memory.h"
 #include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "forward/rotary.h"
 #include "gradient/backward.h"
 #include "machine/parts.h"

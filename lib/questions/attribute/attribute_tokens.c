@@ -403,8 +403,7 @@ static enum attn_status check_metric(struct attn_attribution *a, struct attn_err
                        "a norm follows the embedding of '%s' at once, so every share of "
                        "grad_x_input is 0",
                        attn_quote_string(attn_model_name(run->model)).text);
-        attn_error_hint(err, "`method ig`");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`method ig`");
     }
     if (a->args->method == ATTN_ATTRIBUTE_IG)
         ATTN_TRY(attn_baseline_choose(a, err));

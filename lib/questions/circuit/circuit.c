@@ -2,17 +2,15 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
-#include "base/text/number.h"
 #include "circuit/patch_internal.h"
 #include "machine/questions_internal.h"
 #include "measures/head_kind.h"
 #include "run/host_internal.h"
 #include "run/input_params.h"
 #include "tables/table_order.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,21 +93,8 @@ static const struct attn_param param_rows[] = {
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Edges", param_rows);
 
-#define OTHER(kind, word, what, field, size, ...)                                                  \
-    ATTN_PARAM(kind, word, what, struct attn_circuit_args, field, __VA_ARGS__,                     \
-               .second = offsetof(struct attn_circuit_args, size))
-#define CLEAN(kind, word, what, field, size, ...)                                                  \
-    ATTN_PARAM(kind, word, what, struct attn_request, field, __VA_ARGS__,                          \
-               .second = offsetof(struct attn_request, size), .home = ATTN_PARAM_OF_REQUEST,       \
-               .traits = ATTN_PARAM_NO_KEYWORD)
-
 static const struct attn_param input_rows[] = {
-    CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is explained"),
-    OTHER(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
-          "the same text with a difference; it must have as many tokens"),
-    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean", .prefix = "ids:"),
-    OTHER(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL, .of = "corrupted",
-          .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PATCH_TEXTS(struct attn_circuit_args, "the text whose answer is explained"),
 };
 
 static const struct attn_param_list input_params = {.heading = "Texts",
@@ -215,12 +200,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static unsigned pairs(const void *args)
-{
-    (void)args;
-    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
-}
-
 static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
@@ -250,18 +229,16 @@ static enum attn_status report_sums(struct attn_circuit_state *circuit, size_t n
                                     struct attn_error *err)
 {
     const struct attn_wiring *edges = &circuit->patch.edges;
-    double *numbers;
+    struct attn_frame *frame = &circuit->patch.frame;
+    double *numbers = attn_frame_alloc(frame, n + 1, sizeof *numbers);
     size_t at = 0;
-    enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(numbers, n + 1, err));
+    ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t r = 0; r < edges->n_reader; r++)
         for (size_t w = 0; w < edges->readers[r].n_read; w++)
             numbers[at++] = circuit->scores[r * edges->n_writer + w];
     numbers[at] = whole;
-    status = attn_frame_report_more(&circuit->patch.frame, numbers, n + 1, err);
-    attn_free(numbers);
-    return status;
+    return attn_frame_report_more(frame, numbers, n + 1, err);
 }
 
 /* Fills in ROW where WRITER works. */
@@ -599,18 +576,6 @@ static enum attn_status run_circuit(const struct attn_procedure_call *call,
         err);
 }
 
-/* Returns TEXT [*size] without the blanks around it. */
-static const char *trim(const char *text, size_t *size)
-{
-    while (*size > 0 && *text == ' ') {
-        text++;
-        --*size;
-    }
-    while (*size > 0 && text[*size - 1] == ' ')
-        --*size;
-    return text;
-}
-
 /* Appends the name that paths have for the input, the token of the first edge from it, and a zero
  * byte, and the same for the logits, the target. */
 static void name_ends(const struct attn_circuit_args *args, const struct attn_table *table,
@@ -629,10 +594,10 @@ static void name_ends(const struct attn_circuit_args *args, const struct attn_ta
         if (attn_cell_word(&from, "input") == 0 && at.type == ATTN_VALUE_TEXT)
             token = at;
     }
-    token.text = trim(token.text, &token.size);
+    token.text = attn_text_trim(token.text, &token.size);
     attn_buffer_append(names, token.text, token.size);
     attn_buffer_append_char(names, '\0');
-    target = trim(target, &size);
+    target = attn_text_trim(target, &size);
     attn_buffer_append(names, target, size);
     attn_buffer_append_char(names, '\0');
 }
@@ -774,7 +739,7 @@ static const struct attn_procedure procedure = {
     .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
     .items.take_item = take_item,
-    .items.pairs = pairs,
+    .items.pairs = attn_patch_pairs,
     .items.derive = derive,
     .items.beyond_rows = beyond_rows,
     .question = &attn_question_circuit,

@@ -2,7 +2,6 @@
  * The circuit of a size is that of the scores of one pair or, over items, of their mean scores. */
 #include "circuit/circuit_internal.h"
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"

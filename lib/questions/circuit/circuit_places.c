@@ -3,8 +3,6 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/number.h"
 #include "measures/head_kind.h"
 #include "measures/run_measures.h"
 #include "trace/trace_internal.h"

@@ -7,8 +7,6 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/text/number.h"
 #include "trace/places_internal.h"
 
 #include <math.h>
@@ -16,20 +14,6 @@
 #include <string.h>
 
 /* --- Selection -------------------------------------------------------------------------------- */
-
-/* An edge, and the size of its score. */
-struct ranked {
-    double size;
-    size_t edge; /* reader * n_writer + writer */
-};
-
-static int by_size(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    const int order = attn_compare_numbers(-x->size, -y->size);
-
-    return order != 0 ? order : (x->edge > y->edge) - (x->edge < y->edge);
-}
 
 /* Marks the readers that WRITER computes from: of a head its query, key and value. */
 static void mark_readers(const struct attn_wiring *edges, size_t writer, bool *is_marked)
@@ -62,8 +46,8 @@ static bool has_marked_reader(const struct attn_wiring *edges, size_t writer, co
 
 /* Takes, from the logits on, always the first of RANKED [n] that ends in what is there. FLAGS are
  * those of readers that are there, of writers, and of edges that are taken. */
-static void take_greedily(const struct attn_wiring *edges, const struct ranked *ranked, size_t n,
-                          bool *flags, size_t *order)
+static void take_greedily(const struct attn_wiring *edges, const struct attn_ranked *ranked,
+                          size_t n, bool *flags, size_t *order)
 {
     bool *is_there = flags, *is_in = is_there + edges->n_reader,
          *is_taken = is_in + edges->n_writer;
@@ -71,13 +55,13 @@ static void take_greedily(const struct attn_wiring *edges, const struct ranked *
 
     is_there[edges->n_reader - 1] = is_in[0] = true; /* nothing comes before the input */
     for (size_t i = 0; i < n;) {
-        const size_t reader = ranked[i].edge / edges->n_writer;
-        const size_t writer = ranked[i].edge % edges->n_writer;
+        const size_t reader = ranked[i].at / edges->n_writer;
+        const size_t writer = ranked[i].at % edges->n_writer;
         const bool is_next = !is_taken[i] && is_there[reader], adds = is_next && !is_in[writer];
 
         if (is_next) {
             is_taken[i] = true;
-            order[n_taken++] = ranked[i].edge;
+            order[n_taken++] = ranked[i].at;
         }
         if (adds) {
             is_in[writer] = true;
@@ -87,13 +71,13 @@ static void take_greedily(const struct attn_wiring *edges, const struct ranked *
     }
     for (size_t i = 0; i < n; i++) /* edges of parts that nothing reads */
         if (!is_taken[i])
-            order[n_taken++] = ranked[i].edge;
+            order[n_taken++] = ranked[i].at;
 }
 
 enum attn_status attn_circuit_rank(const struct attn_wiring *edges, const double *scores,
                                    bool is_greedy, size_t *order, struct attn_error *err)
 {
-    struct ranked *ranked = attn_alloc(edges->n_edge, sizeof *ranked, err);
+    struct attn_ranked *ranked = attn_alloc(edges->n_edge, sizeof *ranked, err);
     bool *flags = attn_alloc(edges->n_reader + edges->n_writer + edges->n_edge, sizeof *flags, err);
     size_t n = 0;
 
@@ -101,15 +85,15 @@ enum attn_status attn_circuit_rank(const struct attn_wiring *edges, const double
         for (size_t w = 0; w < edges->readers[r].n_read; w++) {
             const size_t edge = r * edges->n_writer + w;
 
-            ranked[n++] = (struct ranked){fabs(scores[edge]), edge};
+            ranked[n++] = (struct attn_ranked){fabs(scores[edge]), edge};
         }
     if (ranked && flags) {
-        qsort(ranked, n, sizeof *ranked, by_size);
+        qsort(ranked, n, sizeof *ranked, attn_ranked_compare);
         if (is_greedy)
             take_greedily(edges, ranked, n, flags, order);
         else
             for (size_t i = 0; i < n; i++)
-                order[i] = ranked[i].edge;
+                order[i] = ranked[i].at;
     }
     attn_free(ranked);
     attn_free(flags);

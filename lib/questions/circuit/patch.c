@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "circuit/patch_internal.h"
@@ -164,36 +163,25 @@ static const struct attn_param control_rows[] = {
 
 static const struct attn_param_list control_params = ATTN_PARAM_LIST("Control", control_rows);
 
-#define INPUT(kind, word, what, field, size, ...)                                                  \
-    ATTN_PARAM(kind, word, what, struct attn_patch_args, field, __VA_ARGS__,                       \
-               .second = offsetof(struct attn_patch_args, size))
-#define CLEAN(kind, word, what, field, size, ...)                                                  \
-    ATTN_PARAM(kind, word, what, struct attn_request, field, __VA_ARGS__,                          \
-               .second = offsetof(struct attn_request, size), .home = ATTN_PARAM_OF_REQUEST,       \
-               .traits = ATTN_PARAM_NO_KEYWORD)
+#define OTHER(...) ATTN_PATCH_OTHER(struct attn_patch_args, __VA_ARGS__)
 
 static const struct attn_param input_rows[] = {
-    CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is restored"),
-    INPUT(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
-          "the same text with a difference; it must have as many tokens"),
-    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean", .prefix = "ids:"),
-    INPUT(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL, .of = "corrupted",
-          .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
-    CLEAN(IDS, "types", "LIST", input.types, input.n_type,
-          "the token types of `clean_ids` and `corrupted_ids`, 0,0,1,1; by default 0"),
-    INPUT(INPUT, "corrupted_source", "TEXT", corrupted_source, corrupted_source.n_text,
+    ATTN_PATCH_TEXTS(struct attn_patch_args, "the text whose answer is restored"),
+    ATTN_PATCH_CLEAN(IDS, "types", "LIST", input.types, input.n_type,
+                     "the token types of `clean_ids` and `corrupted_ids`, 0,0,1,1; by default 0"),
+    OTHER(INPUT, "corrupted_source", "TEXT", corrupted_source, corrupted_source.n_text,
           "the source of the corrupted text; default: `source`. Both have equally many tokens",
           .keys = "corrupted_source"),
     ATTN_PARAM(INPUT, "corrupted_source_file", "FILE.npy", struct attn_patch_args, corrupted_source,
                NULL, .of = "corrupted-source", .prefix = "file:", .traits = ATTN_PARAM_NO_KEYWORD,
                .read = attn_input_read_source, .release = attn_input_release_rows),
-    INPUT(IDS, "corrupted_source_ids", "LIST", corrupted_source.ids, corrupted_source.n_id, NULL,
+    OTHER(IDS, "corrupted_source_ids", "LIST", corrupted_source.ids, corrupted_source.n_id, NULL,
           .of = "corrupted-source", .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
-    INPUT(IMAGE, "corrupted_image", "FILE", corrupted, corrupted.image,
+    OTHER(IMAGE, "corrupted_image", "FILE", corrupted, corrupted.image,
           "a picture, where `image` gives the clean one; it must have as many rows and columns of "
           "patches",
           .of = "corrupted", .prefix = "image:"),
-    INPUT(PLACES, "positions", "NAME=SPEC", places, n_place,
+    OTHER(PLACES, "positions", "NAME=SPEC", places, n_place,
           "places by their names, each of which is patched as a whole: a row for each",
           .keys = "pos", .traits = ATTN_PARAM_NO_OPTION),
 };
@@ -419,7 +407,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static unsigned pairs(const void *args)
+unsigned attn_patch_pairs(const void *args)
 {
     (void)args;
     return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
@@ -781,7 +769,7 @@ static const struct attn_procedure procedure = {
     .items.study = offsetof(struct attn_patch_args, study),
     .items.take_item = take_item,
     .question = &attn_question_patch,
-    .items.pairs = pairs,
+    .items.pairs = attn_patch_pairs,
     .items.derive = derive,
     .items.beyond_rows = beyond_rows,
     .items.hint = "texts of different lengths need `places`, or a site with a row per head",

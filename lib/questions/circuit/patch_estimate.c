@@ -156,14 +156,9 @@ bool attn_patch_shows_largest(const struct attn_patching *patch)
     return patch->site == ATTN_SITE_MLP_POST && !patch->frame.item;
 }
 
-struct ranked {
-    double size;
-    size_t at;
-};
-
-static int by_size(const void *a, const void *b)
+int attn_ranked_compare(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct attn_ranked *x = a, *y = b;
     const int order = attn_compare_numbers(-x->size, -y->size);
 
     return order != 0 ? order : x->at < y->at ? -1 : x->at > y->at;
@@ -172,14 +167,14 @@ static int by_size(const void *a, const void *b)
 /* Sets the order by |estimate|, descending; ties keep the order of the table. */
 static enum attn_status rank(struct attn_patching *patch, struct attn_error *err)
 {
-    struct ranked *ranked = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *ranked);
+    struct attn_ranked *ranked = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *ranked);
 
     patch->estimates.order =
         attn_frame_alloc(&patch->frame, patch->n_part, sizeof *patch->estimates.order);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < patch->n_part; i++)
-        ranked[i] = (struct ranked){fabs(patch->parts[i].estimate), i};
-    qsort(ranked, patch->n_part, sizeof *ranked, by_size);
+        ranked[i] = (struct attn_ranked){fabs(patch->parts[i].estimate), i};
+    qsort(ranked, patch->n_part, sizeof *ranked, attn_ranked_compare);
     for (size_t i = 0; i < patch->n_part; i++)
         patch->estimates.order[i] = ranked[i].at;
     return ATTN_OK;

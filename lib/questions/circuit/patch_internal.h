@@ -31,12 +31,41 @@ struct attn_patch_places {
     size_t n;
 };
 
+/* A number by its size, to be sorted by `qsort`: the largest first, of equal ones the first. */
+struct attn_ranked {
+    double size;
+    size_t at; /* its index */
+};
+int attn_ranked_compare(const void *a, const void *b);
+
 /* The estimates of all parts, and which parts are patched beside them. */
 struct attn_patch_estimates {
     struct attn_part_sums sums; /* owns their values */
     size_t *order; /* [n_part] owned by the frame; parts by |estimate|, descending; or NULL */
     size_t n_top, n_random; /* how many of `order` are patched, and how many drawn parts */
 };
+
+/* Rows of parameters of ARGS, the arguments of a question about two texts. OTHER is of their
+ * corrupted text, CLEAN of the input of the request. */
+#define ATTN_PATCH_OTHER(args, kind, word, what, field, size, ...)                                 \
+    ATTN_PARAM(kind, word, what, args, field, __VA_ARGS__, .second = offsetof(args, size))
+#define ATTN_PATCH_CLEAN(kind, word, what, field, size, ...)                                       \
+    ATTN_PARAM(kind, word, what, struct attn_request, field, __VA_ARGS__,                          \
+               .second = offsetof(struct attn_request, size), .home = ATTN_PARAM_OF_REQUEST,       \
+               .traits = ATTN_PARAM_NO_KEYWORD)
+
+/* The rows of both texts. ABOUT describes the clean one. */
+#define ATTN_PATCH_TEXTS(args, about)                                                              \
+    ATTN_PATCH_CLEAN(INPUT, "clean", "TEXT", input, input.n_text, about),                          \
+        ATTN_PATCH_OTHER(args, INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,            \
+                         "the same text with a difference; it must have as many tokens"),          \
+        ATTN_PATCH_CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean",     \
+                         .prefix = "ids:"),                                                        \
+        ATTN_PATCH_OTHER(args, IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL,  \
+                         .of = "corrupted", .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD)
+
+/* Returns which texts the items have (`pairs` of struct attn_item_rules). */
+unsigned attn_patch_pairs(const void *args);
 
 struct attn_patching {
     /* run: the clean text; other: the corrupted text; capture: the site in the source */

@@ -182,24 +182,23 @@ static enum attn_status multiply(const struct attn_linear *linear, const float *
 struct norm {
     const struct attn_norm_weights *weights;
     const struct attn_config *config;
-    double *factors, *bias; /* [d] own */
+    double *factors, *bias; /* [d] */
     bool has_mean;
 };
 
-static enum attn_status read_norm(const struct attn_wiring *edges,
-                                  const struct attn_norm_weights *weights, struct norm *norm,
-                                  struct attn_error *err)
+/* Returns the norm of WEIGHTS. NUMBERS [2, d] get its factors and its bias. */
+static struct norm read_norm(const struct attn_wiring *edges,
+                             const struct attn_norm_weights *weights, double *numbers)
 {
     const size_t d = edges->d;
 
-    *norm = (struct norm){.weights = weights,
-                          .config = edges->config,
-                          .has_mean = attn_config_norms_mean(edges->config) != weights->is_other};
-    ATTN_TRY(ATTN_ALLOC(norm->factors, 2 * d, err));
-    norm->bias = norm->factors + d;
-    attn_readout_factors(edges->config, weights, 0, d, norm->factors);
-    attn_vector_elements(&weights->b, 0, d, norm->bias);
-    return ATTN_OK;
+    attn_readout_factors(edges->config, weights, 0, d, numbers);
+    attn_vector_elements(&weights->b, 0, d, numbers + d);
+    return (struct norm){.weights = weights,
+                         .config = edges->config,
+                         .factors = numbers,
+                         .bias = numbers + d,
+                         .has_mean = attn_config_norms_mean(edges->config) != weights->is_other};
 }
 
 /* Sets Y [d] to X, centred if the norm does that, divided by the scale of SCALING [d]. */
@@ -420,27 +419,27 @@ enum attn_status attn_wiring_after_heads(const struct attn_wiring *edges, size_t
     const struct attn_block_weights *weights = block_of(edges, layer);
     const double factor = edges->config->residual_scale > 0 ? edges->config->residual_scale : 1;
     const size_t d = edges->d, n = rows[1] - rows[0];
-    double *scratch = attn_alloc(3, d * sizeof *scratch, err), *x = scratch + 2 * d;
+    double *scratch, *x;
     struct norm norm = {.factors = NULL};
-    enum attn_status status = scratch ? ATTN_OK : ATTN_NO_MEMORY;
 
-    if (status == ATTN_OK && edges->sums)
-        status = read_norm(edges, &weights->ln1_post, &norm, err);
-    for (size_t row = 0; status == ATTN_OK && edges->sums && row < n; row++) {
+    ATTN_TRY(ATTN_ALLOC(scratch, 5 * d, err));
+    x = scratch + 4 * d;
+    if (edges->sums)
+        norm = read_norm(edges, &weights->ln1_post, scratch + 2 * d);
+    for (size_t row = 0; edges->sums && row < n; row++) {
         const float *sum = edges->sums + (layer * edges->n + rows[0] + row) * d;
 
         for (size_t i = 0; i < d; i++)
             x[i] = (double)sum[i];
         pass_norm(&norm, d, how, x, dx + row * d, scratch);
     }
-    if (status == ATTN_OK && weights->attn_scale.w.data)
+    if (weights->attn_scale.w.data)
         attn_vector_elements(&weights->attn_scale.w, 0, d, x);
-    for (size_t row = 0; status == ATTN_OK && row < n; row++)
+    for (size_t row = 0; row < n; row++)
         for (size_t i = 0; i < d; i++)
             dx[row * d + i] *= factor * (weights->attn_scale.w.data ? x[i] : 1);
-    attn_free(norm.factors);
     attn_free(scratch);
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_wiring_delta(const struct attn_wiring *edges, size_t writer,
@@ -558,24 +557,21 @@ static enum attn_status normalize(const struct attn_wiring *edges,
     const struct attn_norm_weights *weights = norm_before(edges, input->reader);
     const size_t d = edges->d;
     struct norm norm = {.factors = NULL};
-    double *row = NULL;
-    enum attn_status status = ATTN_OK;
+    double *row;
 
     for (size_t i = 0; !weights->w.data && i < input->n_row * d; i++)
         x[i] = (float)input->x[i];
     if (!weights->w.data)
         return ATTN_OK;
-    status = read_norm(edges, weights, &norm, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(row, d, err);
-    for (size_t i = 0; status == ATTN_OK && i < input->n_row; i++) {
+    ATTN_TRY(ATTN_ALLOC(row, 3 * d, err));
+    norm = read_norm(edges, weights, row + d);
+    for (size_t i = 0; i < input->n_row; i++) {
         scale_row(&norm, d, input->x + i * d, input->scaling + i * d, row);
         for (size_t k = 0; k < d; k++)
             x[i * d + k] = (float)(row[k] * norm.factors[k] + norm.bias[k]);
     }
-    attn_free(norm.factors);
     attn_free(row);
-    return status;
+    return ATTN_OK;
 }
 
 enum attn_status attn_wiring_read(const struct attn_wiring *edges,
@@ -761,7 +757,7 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     const struct attn_linear *linear = products[is_second].linear;
     const size_t first = products[is_second].columns[0];
     struct norm norm = {.factors = NULL};
-    double *scratch = attn_alloc(3, d * sizeof *scratch, err);
+    double *scratch = attn_alloc(5, d * sizeof *scratch, err);
     float *product = attn_alloc(n, d * sizeof *product, err);
     const bool has_limit = limit_of(edges, reader) > 0;
     float *below = has_limit ? attn_alloc(n, event->n_col * sizeof *below, err) : NULL;
@@ -790,14 +786,13 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
                                                            .is_transposed = true},
                                  attn_host_pool(edges->base->host, 1e9), err);
     if (status == ATTN_OK && weights->w.data)
-        status = read_norm(edges, weights, &norm, err);
+        norm = read_norm(edges, weights, scratch + 3 * d);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         if (weights->w.data)
             back_row(&norm, d, x + i * d, product + i * d, scratch, dx + i * d);
         else
             for (size_t k = 0; k < d; k++)
                 dx[i * d + k] += product[i * d + k];
-    attn_free(norm.factors);
     attn_free(scratch);
     attn_free(product);
     attn_free(below);

@@ -15,10 +15,8 @@
 #ifndef ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 #define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 
-#include "base/sink.h"
 #include "explain/explain.h"
 #include "pictures/picture.h"
-#include "tables/table.h"
 #include "tensors/outputs.h"
 
 /* The run to which the row belongs. */

@@ -19,7 +19,6 @@
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -472,7 +471,7 @@ static enum attn_status add_value(struct attn_example_head *head,
         cells[c] = attn_table_cell(result->rows, i, at[c]);
     if (cells[0].type == ATTN_VALUE_MISSING)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
+    ATTN_TRY(ATTN_GROW(head->values, head->capacity, head->n + 1, err));
     value = &head->values[head->n++];
     *value = (struct attn_example_value){cells[0].real, result->item->number, 0, 0, NAN};
     if (cells[3].type == ATTN_VALUE_MISSING)

@@ -9,9 +9,7 @@
  */
 #include "heads/examples_internal.h"
 
-#include "base/text/escape.h"
 #include "formats/json_writer.h"
-#include "tables/table_internal.h"
 #include "trace/location_internal.h"
 
 #include <math.h>

@@ -36,8 +36,7 @@ static enum attn_status keep_row(struct attn_example *example, struct attn_row r
 {
     const size_t begin = example->n_cell;
 
-    ATTN_TRY(
-        attn_grow(&example->cells, &example->capacity, begin + row.n, sizeof *example->cells, err));
+    ATTN_TRY(ATTN_GROW(example->cells, example->capacity, begin + row.n, err));
     example->n_cell = begin + attn_card_keys_read(row, ATTN_EXAMPLE_KEYS, example->cells + begin);
     example->ends[example->n_row++] = (uint32_t)example->n_cell;
     return ATTN_OK;

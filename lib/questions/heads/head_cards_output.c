@@ -11,7 +11,6 @@
 #include "run/host_internal.h"
 #include "tables/table_internal.h"
 #include "tensors/token_text.h"
-#include "tokenizer/tokenizer.h"
 #include "trace/places_internal.h"
 
 #include <inttypes.h>

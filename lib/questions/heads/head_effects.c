@@ -5,8 +5,6 @@
 #include "heads/heads_internal.h"
 
 #include "attribute/attribute.h"
-#include "base/memory.h"
-#include "base/status_internal.h"
 #include "circuit/patch.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"

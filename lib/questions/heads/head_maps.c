@@ -4,9 +4,7 @@
 #include "heads/head_maps.h"
 
 #include "base/memory.h"
-#include "base/os/thread.h"
 #include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
@@ -70,44 +68,43 @@ static void read_map(const struct attn_config *config, const struct attn_norm_we
         }
 }
 
-enum attn_status attn_layer_factors_read(const struct attn_model *model,
-                                         const struct attn_location *at,
-                                         struct attn_layer_factors *factors, struct attn_error *err)
+enum attn_status attn_layer_factors_create(struct attn_frame *frame,
+                                           struct attn_layer_factors *factors,
+                                           struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(model);
-    const struct attn_block_weights *block = attn_block_at(&model->weights, at);
+    const struct attn_config *config = attn_model_config(attn_host_model(frame->host));
     const size_t d = config->d_model, e = config->d_head, ev = config->d_value;
     const size_t n = config->n_head, n_kv = config->n_kv_head, widest = n * (e > ev ? e : ev);
-    double *scratch;
 
     *factors = (struct attn_layer_factors){
         .d_model = d, .n_head = n, .n_kv_head = n_kv, .d_head = e, .d_value = ev};
-    ATTN_TRY(ATTN_ALLOC(factors->q, n * d * e, err));
-    ATTN_TRY(ATTN_ALLOC(factors->k, n_kv * d * e, err));
-    ATTN_TRY(ATTN_ALLOC(factors->v, n_kv * d * ev, err));
-    ATTN_TRY(ATTN_ALLOC(factors->out, n * ev * d, err));
-    ATTN_TRY(ATTN_ALLOC(scratch, d * (widest + 1), err));
+    factors->q = attn_frame_alloc(frame, (n + n_kv) * (e + ev) + widest + 1, d * sizeof(double));
+    ATTN_TRY(attn_frame_memory(frame, err));
+    factors->k = factors->q + n * d * e;
+    factors->v = factors->k + n_kv * d * e;
+    factors->out = factors->v + n_kv * d * ev;
+    factors->scratch = factors->out + n * ev * d;
+    return ATTN_OK;
+}
+
+void attn_layer_factors_read(const struct attn_model *model, const struct attn_location *at,
+                             const struct attn_layer_factors *factors)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_block_weights *block = attn_block_at(&model->weights, at);
+    const size_t d = factors->d_model, e = factors->d_head, ev = factors->d_value;
+    const size_t n = factors->n_head, n_kv = factors->n_kv_head;
     const struct reading readings[] = {{&block->q, &block->q_norm, n, e, factors->q},
                                        {&block->k, &block->k_norm, n_kv, e, factors->k},
                                        {&block->v, NULL, n_kv, ev, factors->v}};
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
-        read_map(config, &block->ln1, &readings[i], scratch);
+        read_map(config, &block->ln1, &readings[i], factors->scratch);
     attn_matrix_rows(&block->out.weight, 0, n * ev, factors->out);
     if (block->ln1_post.w.data)
-        attn_readout_factors(config, &block->ln1_post, 0, d, scratch);
+        attn_readout_factors(config, &block->ln1_post, 0, d, factors->scratch);
     for (size_t i = 0; block->ln1_post.w.data && i < n * ev * d; i++)
-        factors->out[i] *= scratch[i % d];
-    attn_free(scratch);
-    return ATTN_OK;
-}
-
-void attn_layer_factors_release(struct attn_layer_factors *factors)
-{
-    attn_free(factors->q);
-    attn_free(factors->k);
-    attn_free(factors->v);
-    attn_free(factors->out);
+        factors->out[i] *= factors->scratch[i % d];
 }
 
 /* --- The vocabulary --------------------------------------------------------------------------- */
@@ -242,8 +239,7 @@ static void subtract_mean(const struct meeting *m, size_t n)
 
 /* Creates the session that adds the MLP of layer 0 to rows, and the memory. */
 static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace *trace,
-                                      struct attn_pool *pool, const volatile sig_atomic_t *cancel,
-                                      struct attn_error *err)
+                                      const struct attn_host *host, struct attn_error *err)
 {
     struct attn_edit off = ATTN_EDIT_DEFAULT;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -255,10 +251,6 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
     }
     for (int k = 0; k < N_PRODUCT; k++)
         ATTN_TRY(ATTN_ALLOC(m->parts[k], m->d * m->d, err));
-    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
-        ATTN_TRY(ATTN_ALLOC(m->products->copying[which], m->d * m->d, err));
-        ATTN_TRY(ATTN_ALLOC(m->products->matching[which], m->d * m->d, err));
-    }
     ATTN_TRY(ATTN_ALLOC(m->columns, m->d * 2 * TOKENS, err));
     off.at.layer = 0;
     off.at.site = attn_config_is_mixer(attn_model_config(m->model), 0) ? ATTN_SITE_MIXER_OUT
@@ -266,17 +258,17 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
     options.n_max =
         attn_model_config(m->model)->n_ctx < TOKENS ? attn_model_config(m->model)->n_ctx : TOKENS;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.pool = pool;
+    options.pool = host->pool;
     options.trace = trace;
     options.edits = &off;
     options.n_edit = 1;
-    options.cancel = cancel;
+    options.cancel = host->options.cancel;
     options.needs_float32 = true;
     return attn_session_create(m->model, &options, &m->session, err);
 }
 
-static enum attn_status meet_all(struct meeting *m, struct attn_pool *pool,
-                                 const volatile sig_atomic_t *cancel, struct attn_error *err)
+static enum attn_status meet_all(struct meeting *m, const struct attn_host *host,
+                                 struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(m->model);
     const size_t n = config->n_token < config->n_vocab ? config->n_token : config->n_vocab;
@@ -284,9 +276,8 @@ static enum attn_status meet_all(struct meeting *m, struct attn_pool *pool,
 
     for (m->first = 0; m->first < n; m->first += m->n) {
         m->n = n - m->first < n_part ? n - m->first : n_part;
-        ATTN_TRY(meet_part(m, pool, err));
-        if (attn_is_canceled(cancel))
-            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        ATTN_TRY(meet_part(m, host->pool, err));
+        ATTN_TRY(attn_host_check_canceled(host, err));
     }
     subtract_mean(m, n);
     return ATTN_OK;
@@ -305,12 +296,11 @@ static void release_meeting(struct meeting *m)
     attn_free(m->columns);
 }
 
-enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
-                                               struct attn_pool *pool,
-                                               const volatile sig_atomic_t *cancel,
+enum attn_status attn_vocabulary_products_find(struct attn_frame *frame,
                                                struct attn_vocabulary_products *products,
                                                struct attn_error *err)
 {
+    const struct attn_model *model = attn_host_model(frame->host);
     const struct attn_config *config = attn_model_config(model);
     const struct attn_location last = {.layer = (int)config->n_layer - 1};
     const struct attn_dims dims = attn_config_dims(config, TOKENS);
@@ -322,6 +312,11 @@ enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
                         .engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12)};
     enum attn_status status;
 
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
+        products->copying[which] = attn_frame_alloc(frame, m.d * m.d, sizeof(double));
+        products->matching[which] = attn_frame_alloc(frame, m.d * m.d, sizeof(double));
+    }
+    ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     const struct attn_trace trace = {.selection = selection, .on_event = keep_rows, .user = &m};
 
@@ -329,20 +324,12 @@ enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
     if (status == ATTN_OK)
         status = attn_selection_set_layers(selection, "0", err);
     if (status == ATTN_OK)
-        status = begin_meeting(&m, &trace, pool, cancel, err);
+        status = begin_meeting(&m, &trace, frame->host, err);
     if (status == ATTN_OK)
-        status = meet_all(&m, pool, cancel, err);
+        status = meet_all(&m, frame->host, err);
     release_meeting(&m);
     attn_selection_free(selection);
     return status;
-}
-
-void attn_vocabulary_products_release(struct attn_vocabulary_products *products)
-{
-    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
-        attn_free(products->copying[which]);
-        attn_free(products->matching[which]);
-    }
 }
 
 /* --- A head ----------------------------------------------------------------------------------- */

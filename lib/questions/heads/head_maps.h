@@ -13,35 +13,30 @@
 #ifndef ATTN_HEADS_HEAD_MAPS_H
 #define ATTN_HEADS_HEAD_MAPS_H
 
-#include "base/pool.h"
-#include "base/status.h"
-#include "model/model.h"
-#include "trace/location.h"
+#include "machine/frame.h"
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-/* The folded factors of the heads of a layer. Those of a head are contiguous. */
+/* The folded factors of the heads of a layer. Those of a head are contiguous. Owned by a frame. */
 struct attn_layer_factors {
     size_t d_model, n_head, n_kv_head, d_head, d_value;
-    double *q;   /* [n_head, D, E] owns */
-    double *k;   /* [n_kv_head, D, E] owns */
-    double *v;   /* [n_kv_head, D, Ev] owns */
-    double *out; /* [n_head, Ev, D] owns */
+    double *q;       /* [n_head, D, E] */
+    double *k;       /* [n_kv_head, D, E] */
+    double *v;       /* [n_kv_head, D, Ev] */
+    double *out;     /* [n_head, Ev, D] */
+    double *scratch; /* [D, the widest map + 1] */
 };
 
 /* Refuses a model whose heads have no such maps: an encoder, one that reads a source, one whose
  * norms come after the sums, or whose embedding is narrower than the stream. ATTN_INVALID. */
 enum attn_status attn_head_weights_check(const struct attn_model *model, struct attn_error *err);
 
-/* Reads the factors of the layer of AT, which has attention. Release FACTORS also after a failure.
- */
-enum attn_status attn_layer_factors_read(const struct attn_model *model,
-                                         const struct attn_location *at,
-                                         struct attn_layer_factors *factors,
-                                         struct attn_error *err);
-void attn_layer_factors_release(struct attn_layer_factors *factors);
+/* Allocates the factors of a layer of the model of FRAME. */
+enum attn_status attn_layer_factors_create(struct attn_frame *frame,
+                                           struct attn_layer_factors *factors,
+                                           struct attn_error *err);
+
+/* Reads the factors of the layer of AT, which has attention. */
+void attn_layer_factors_read(const struct attn_model *model, const struct attn_location *at,
+                             const struct attn_layer_factors *factors);
 
 enum attn_head_map { ATTN_HEAD_MAP_OV, ATTN_HEAD_MAP_QK };
 
@@ -62,17 +57,14 @@ enum { ATTN_VOCABULARY_PLAIN, ATTN_VOCABULARY_MLP0, ATTN_N_VOCABULARY };
 /* The products [D, D] over the vocabulary, with W_E as it is, and with what later layers meet in
  * its place: e + mlp_0(e), each row divided by its own scale in the norm before a layer. */
 struct attn_vocabulary_products {
-    double *copying[ATTN_N_VOCABULARY];  /* own; W_U W_E */
-    double *matching[ATTN_N_VOCABULARY]; /* own; W_E^T W_E */
+    double *copying[ATTN_N_VOCABULARY];  /* W_U W_E */
+    double *matching[ATTN_N_VOCABULARY]; /* W_E^T W_E */
 };
 
-/* Computes PRODUCTS on POOL. CANCEL as in a session. Release PRODUCTS also after a failure. */
-enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
-                                               struct attn_pool *pool,
-                                               const volatile sig_atomic_t *cancel,
+/* Computes PRODUCTS for the model of FRAME, which owns them. */
+enum attn_status attn_vocabulary_products_find(struct attn_frame *frame,
                                                struct attn_vocabulary_products *products,
                                                struct attn_error *err);
-void attn_vocabulary_products_release(struct attn_vocabulary_products *products);
 
 /* A map through thin factors, A [D, e] B [e, D]. */
 struct attn_map_sizes {

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "heads/examples_internal.h"
 #include "heads/heads_internal.h"

@@ -57,11 +57,9 @@
 #define ATTN_HEADS_HEADS_H
 
 #include "formats/ndarray.h"
-#include "measures/head_cards.h"
 #include "measures/measure.h"
 #include "predict/answer.h"
 #include "run/run.h"
-#include "tables/table.h"
 
 struct attn_study_args; /* machine/study.h */
 

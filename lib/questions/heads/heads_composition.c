@@ -7,7 +7,6 @@
  * a run, and are squared and added in double precision. */
 #include "heads/heads_internal.h"
 
-#include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "heads/head_maps.h"
@@ -23,11 +22,11 @@
 struct composition {
     struct attn_frame frame; /* must be the first member */
     enum attn_heads_composition reads;
-    struct attn_parts parts;           /* owns; the heads that are shown */
-    struct attn_layer_factors factors; /* own; of the layer that is read */
+    struct attn_parts parts;           /* the heads that are shown */
+    struct attn_layer_factors factors; /* of the layer that is read */
     struct attn_gemm_engine engine;
     size_t d, n_head, n_write, n_read; /* numbers of columns of V and of F */
-    float **writers;                   /* [parts.n] own; A of all heads, [n_head, n_write, D], at
+    float **writers;                   /* [parts.n] A of all heads, [n_head, n_write, D], at
                                           the first head of a layer */
     double *writer_norms;              /* [parts.n, n_head] */
     float *readers;                    /* [D, n_head, n_read]; B of the layer that is read */
@@ -42,7 +41,7 @@ struct composition {
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct composition *c = state;
-    const struct attn_frame *frame = &c->frame;
+    struct attn_frame *frame = &c->frame;
     const struct attn_part *parts;
 
     ATTN_TRY(
@@ -52,16 +51,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "`composition` is of heads in different layers, and there are none");
-}
-
-static void release(void *state)
-{
-    struct composition *c = state;
-
-    for (size_t i = 0; c->writers && i < c->parts.n; i++)
-        attn_free(c->writers[i]);
-    attn_layer_factors_release(&c->factors);
-    attn_free(c->parts.items);
 }
 
 /* Writes X [m, n] to FLOATS, whose rows lie LD floats apart. Returns its Frobenius norm. */
@@ -205,10 +194,8 @@ static enum attn_status ask_layer(struct composition *c, struct attn_error *err)
     const struct attn_frame *frame = &c->frame;
 
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
-    attn_layer_factors_release(&c->factors);
-    ATTN_TRY(attn_layer_factors_read(attn_host_model(frame->host), &c->parts.items[c->layer].at,
-                                     &c->factors, err));
-    ATTN_TRY(ATTN_ALLOC(c->writers[c->layer], c->n_head * c->n_write * c->d, err));
+    attn_layer_factors_read(attn_host_model(frame->host), &c->parts.items[c->layer].at,
+                            &c->factors);
     attn_pool_run(frame->host->pool, c->n_head, make_factors, c);
     for (c->earlier = 0; c->earlier < c->layer; c->earlier += count_heads(c, c->earlier)) {
         ATTN_TRY(compare(c, err));
@@ -224,7 +211,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const struct attn_heads_args *args = frame->args;
     const size_t n_thread = (size_t)attn_pool_n_thread(frame->host->pool);
-    size_t n;
+    size_t n, n_layer = 0;
+    float *writers;
 
     c->reads = args->composition;
     c->engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12);
@@ -236,15 +224,21 @@ static enum attn_status ask(void *state, struct attn_error *err)
     c->n_scratch = 3 * c->d * n + 2 * n * n + 2 * n;
     c->scratch = attn_frame_alloc(frame, n_thread * c->n_scratch, sizeof *c->scratch);
     c->writers = attn_frame_alloc(frame, c->parts.n, sizeof *c->writers);
+    for (size_t i = 0; i < c->parts.n; i += count_heads(c, i))
+        n_layer++;
+    writers = attn_frame_alloc(frame, n_layer, c->n_head * c->n_write * c->d * sizeof *writers);
     c->writer_norms = attn_frame_alloc(frame, c->parts.n * c->n_head, sizeof *c->writer_norms);
     c->readers = attn_frame_alloc(frame, c->d * c->n_head * c->n_read, sizeof *c->readers);
     c->reader_norms = attn_frame_alloc(frame, c->n_head, sizeof *c->reader_norms);
     c->products = attn_frame_alloc(frame, c->n_head * c->n_write * c->n_head * c->n_read,
                                    sizeof *c->products);
     c->scores = attn_frame_alloc(frame, c->n_head * c->n_head, sizeof *c->scores);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (c->layer = 0; c->layer < c->parts.n; c->layer += count_heads(c, c->layer))
+    ATTN_TRY(attn_layer_factors_create(frame, &c->factors, err));
+    for (c->layer = 0; c->layer < c->parts.n; c->layer += count_heads(c, c->layer)) {
+        c->writers[c->layer] = writers;
+        writers += c->n_head * c->n_write * c->d;
         ATTN_TRY(attn_error_at(ask_layer(c, err), ATTN_STAGE_MODEL, err));
+    }
     return ATTN_OK;
 }
 
@@ -258,5 +252,4 @@ const struct attn_procedure attn_head_composition_procedure = {
     .makes_runs = true,
     .choose = choose,
     .ask = ask,
-    .release = release,
 };

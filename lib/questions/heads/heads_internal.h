@@ -163,7 +163,7 @@ extern const struct attn_procedure attn_head_weights_procedure, attn_head_compos
 
 /* Checks the model of FRAME, and lists those of HEADS, of the option LABEL, whose layers have
  * attention. HEADS may be NULL: all. */
-enum attn_status attn_head_weights_list(const struct attn_frame *frame, const char *heads,
+enum attn_status attn_head_weights_list(struct attn_frame *frame, const char *heads,
                                         const char *label, struct attn_parts *parts,
                                         struct attn_error *err);
 

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "params/param_internal.h"
 #include "run/host_internal.h"
@@ -197,11 +196,10 @@ static enum attn_status draw_probe(void *user, struct attn_item *item, struct at
     const struct attn_probes *probes = user;
     const size_t first = probes->n_front, length = probes->length;
     const size_t n = first + length + probes->n_again;
-    int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
+    int32_t *ids;
     struct attn_random random;
 
-    if (!ids)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(ids, attn_store_take(&item->store, n * sizeof *ids, err)));
     attn_random_seed(&random, probes->seed + item->number);
     attn_random_permutation(&random, probes->order, probes->n_id);
     ids[0] = probes->bos;

@@ -2,7 +2,6 @@
  * tokens that lie along them. */
 #include "heads/heads_internal.h"
 
-#include "base/memory.h"
 #include "base/note.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
@@ -29,9 +28,9 @@ static const char *const sides[][N_SIDE] = {
 struct directions {
     struct attn_frame frame; /* must be the first member */
     const struct attn_model *model;
-    struct attn_parts parts; /* owns; the head */
+    struct attn_parts parts; /* the head */
     enum attn_head_map map;
-    struct attn_layer_factors factors; /* own */
+    struct attn_layer_factors factors;
     size_t d, n, n_shown, n_token, n_top;
     double *s;              /* [n] */
     double *axes[N_SIDE];   /* [n_shown, D] */
@@ -70,14 +69,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
                            : attn_error_set(err, ATTN_INVALID,
                                             "`svd` is '%s', %zu heads with attention, expected one",
                                             attn_quote_string(args->svd).text, x->parts.n);
-}
-
-static void release(void *state)
-{
-    struct directions *x = state;
-
-    attn_layer_factors_release(&x->factors);
-    attn_free(x->parts.items);
 }
 
 /* --- Directions ------------------------------------------------------------------------------- */
@@ -284,8 +275,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     x->n_top = n_top < x->n_token ? n_top : x->n_token;
     top = attn_frame_alloc(frame, x->n_top, sizeof *top);
     ATTN_TRY(allocate(x, err));
-    ATTN_TRY(attn_error_at(attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors, err),
-                           ATTN_STAGE_MODEL, err));
+    ATTN_TRY(attn_layer_factors_create(frame, &x->factors, err));
+    attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors);
     ATTN_TRY(decompose(x, err));
     attn_pool_run(frame->host->pool, (x->n_token + PART - 1) / PART, find_part, x);
     if (x->map == ATTN_HEAD_MAP_OV)
@@ -312,5 +303,4 @@ const struct attn_procedure attn_head_svd_procedure = {
     .makes_runs = true,
     .choose = choose,
     .ask = ask,
-    .release = release,
 };

@@ -12,56 +12,45 @@
 struct weights {
     struct attn_frame frame; /* must be the first member */
     const struct attn_model *model;
-    struct attn_parts parts;                  /* owns; the heads that are shown */
-    struct attn_vocabulary_products products; /* own */
-    struct attn_layer_factors factors;        /* own; of the layer that is read */
-    struct attn_head_numbers *numbers;        /* [n_head] of this layer */
-    double *scratch;                          /* [threads, n_scratch] */
+    struct attn_parts parts; /* the heads that are shown */
+    struct attn_vocabulary_products products;
+    struct attn_layer_factors factors; /* of the layer that is read */
+    struct attn_head_numbers *numbers; /* [n_head] of this layer */
+    double *scratch;                   /* [threads, n_scratch] */
     size_t n_scratch;
 };
 
-enum attn_status attn_head_weights_list(const struct attn_frame *frame, const char *heads,
+enum attn_status attn_head_weights_list(struct attn_frame *frame, const char *heads,
                                         const char *label, struct attn_parts *parts,
                                         struct attn_error *err)
 {
     const struct attn_dims dims = attn_config_dims(frame->config, 1);
     const struct attn_head_list list = {.text = heads};
     struct attn_selection *selection = NULL;
+    struct attn_parts found = {.n = 0};
     enum attn_status status;
 
     ATTN_TRY(attn_head_weights_check(attn_host_model(frame->host), err));
     ATTN_TRY(attn_error_in(attn_select_heads(&list, &dims, &selection, err), label, err));
-    status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, parts, err);
+    status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &found, err);
     attn_selection_free(selection);
+    parts->items = attn_frame_alloc(frame, found.n, sizeof *parts->items);
+    if (status == ATTN_OK)
+        status = attn_frame_memory(frame, err);
+    for (size_t i = 0; status == ATTN_OK && i < found.n; i++)
+        parts->items[parts->n++] = found.items[i];
+    attn_free(found.items);
     return status;
 }
 
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct weights *weights = state;
-    const struct attn_frame *frame = &weights->frame;
+    struct attn_frame *frame = &weights->frame;
 
     weights->model = attn_host_model(frame->host);
     return attn_head_weights_list(frame, frame->request.selection.heads, "heads", &weights->parts,
                                   err);
-}
-
-static void release(void *state)
-{
-    struct weights *weights = state;
-
-    attn_free(weights->parts.items);
-    attn_vocabulary_products_release(&weights->products);
-    attn_layer_factors_release(&weights->factors);
-}
-
-/* Reads the factors of the layer of AT in place of those of another. */
-static enum attn_status read_layer(struct weights *weights, const struct attn_location *at,
-                                   struct attn_error *err)
-{
-    attn_layer_factors_release(&weights->factors);
-    return attn_error_at(attn_layer_factors_read(weights->model, at, &weights->factors, err),
-                         ATTN_STAGE_MODEL, err);
 }
 
 /* --- A row for each head ---------------------------------------------------------------------- */
@@ -141,13 +130,6 @@ static enum attn_status append_numbers(struct weights *weights, const struct att
     return attn_frame_append(&weights->frame, row, err);
 }
 
-/* Returns the room that a thread needs for any layer. */
-static size_t most_scratch(const struct attn_config *config)
-{
-    return attn_head_numbers_scratch(&(struct attn_layer_factors){
-        .d_model = config->d_model, .d_head = config->d_head, .d_value = config->d_value});
-}
-
 static enum attn_status ask_heads(void *state, struct attn_error *err)
 {
     struct weights *weights = state;
@@ -155,19 +137,18 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
     struct attn_pool *pool = frame->host->pool;
     const struct attn_part *parts = weights->parts.items;
 
-    weights->n_scratch = most_scratch(frame->config);
+    ATTN_TRY(attn_layer_factors_create(frame, &weights->factors, err));
+    weights->n_scratch = attn_head_numbers_scratch(&weights->factors);
     weights->scratch = attn_frame_alloc(
         frame, (size_t)attn_pool_n_thread(pool) * weights->n_scratch, sizeof *weights->scratch);
     weights->numbers = attn_frame_alloc(frame, frame->config->n_head, sizeof *weights->numbers);
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_error_at(attn_vocabulary_products_find(weights->model, pool,
-                                                         frame->host->options.cancel,
-                                                         &weights->products, err),
+    ATTN_TRY(attn_error_at(attn_vocabulary_products_find(frame, &weights->products, err),
                            ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < weights->parts.n; i++) {
         if (i == 0 || parts[i].at.layer != parts[i - 1].at.layer) {
             ATTN_TRY(attn_host_check_canceled(frame->host, err));
-            ATTN_TRY(read_layer(weights, &parts[i].at, err));
+            attn_layer_factors_read(weights->model, &parts[i].at, &weights->factors);
             attn_pool_run(pool, frame->config->n_head, find_numbers, weights);
         }
         ATTN_TRY(append_numbers(weights, &parts[i], err));
@@ -187,5 +168,4 @@ const struct attn_procedure attn_head_weights_procedure = {
     .makes_runs = true,
     .choose = choose,
     .ask = ask_heads,
-    .release = release,
 };

@@ -13,7 +13,6 @@
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The sums of one head. */

@@ -17,8 +17,6 @@
 #include "base/source.h"
 #include "catalog/cost.h"
 #include "gguf/gguf.h"
-#include "tables/table.h"
-#include "tokenizer/tokenizer.h"
 
 #include <signal.h>
 

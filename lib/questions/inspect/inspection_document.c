@@ -4,7 +4,6 @@
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "base/version.h"
-#include "model/elements.h"
 #include "model/model_internal.h"
 #include "quantized/quantized.h"
 #include "tables/table_internal.h"

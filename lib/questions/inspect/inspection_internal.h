@@ -11,7 +11,6 @@
 
 #include "gguf/gguf.h"
 #include "model/family.h"
-#include "tables/table.h"
 
 /* Appends a row of two texts to TABLE for each field of CONFIG that differs from that of a GPT-2 of
  * its sizes: the name, and the value as a config is shown. */

@@ -10,7 +10,6 @@
 #define ATTN_INSPECT_TOKEN_TABLE_H
 
 #include "input/talk.h"
-#include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 
 /* Creates a table with a row for each token: position, id, begin and end (byte offsets in its text,

@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/path.h"
-#include "foreign/microgpt.h"
 #include "formats/json.h"
 #include "gguf/gguf.h"
 #include "image/image_file_internal.h"
@@ -38,8 +38,7 @@ struct attn_live_files {
     struct attn_live_extra *extras; /* [paths.n] owns */
     struct attn_file *files;        /* [parts.n] owns */
     struct attn_blob *blobs;        /* [parts.n] owns */
-    char **names;                   /* [parts.n] owns; names of the blobs */
-    char *model;                    /* owns */
+    struct attn_store *names;       /* owns those of the model and of the blobs */
     uint64_t n_byte;
 };
 
@@ -72,20 +71,16 @@ static enum attn_status name_parts(struct attn_live_files *to, const struct attn
     const char *last = attn_path_last(
         is_file ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
 
-    to->model = attn_strndup(last, n, err);
-    if (!to->model)
-        return ATTN_NO_MEMORY;
-    to->live.model = to->model;
+    ATTN_TRY(ATTN_NEW(to->live.model, attn_store_copy(&to->names, last, n, err)));
     for (size_t i = 0; status == ATTN_OK && i < to->parts.n; i++) {
         name.size = 0;
-        attn_buffer_append_string(&name, to->model);
+        attn_buffer_append_string(&name, to->live.model);
         if (!is_file)
             attn_buffer_append_format(&name, "/%s", to->parts.items[i].name);
         status = attn_buffer_check(&name, err);
         if (status == ATTN_OK)
-            to->blobs[i].name = to->names[i] = attn_strndup(name.data, name.size, err);
-        if (!to->blobs[i].name)
-            status = ATTN_NO_MEMORY;
+            status =
+                ATTN_NEW(to->blobs[i].name, attn_store_copy(&to->names, name.data, name.size, err));
     }
     attn_buffer_release(&name);
     return status;
@@ -97,7 +92,6 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
     ATTN_TRY(attn_model_parts_find(args->source, model, &to->parts, err));
     ATTN_TRY(ATTN_ALLOC(to->files, to->parts.n, err));
     ATTN_TRY(ATTN_ALLOC(to->blobs, to->parts.n, err));
-    ATTN_TRY(ATTN_ALLOC(to->names, to->parts.n, err));
     for (size_t i = 0; i < to->parts.n; i++)
         ATTN_TRY(open_part(to, i, err));
     ATTN_TRY(name_parts(to, args, model, err));
@@ -278,12 +272,8 @@ void attn_live_free(struct attn_live_files *files)
 {
     if (!files)
         return;
-    for (size_t i = 0; i < files->parts.n; i++) {
-        if (files->files)
-            attn_file_release(&files->files[i]);
-        if (files->names)
-            attn_free(files->names[i]);
-    }
+    for (size_t i = 0; files->files && i < files->parts.n; i++)
+        attn_file_release(&files->files[i]);
     for (size_t i = 0; i < files->paths.n; i++) {
         attn_free(files->paths.items[i].name);
         if (files->step_files) {
@@ -301,7 +291,6 @@ void attn_live_free(struct attn_live_files *files)
     attn_model_parts_release(&files->parts);
     attn_free(files->files);
     attn_free(files->blobs);
-    attn_free(files->names);
-    attn_free(files->model);
+    attn_store_release(&files->names);
     attn_free(files);
 }

@@ -18,10 +18,9 @@ static bool is_in(const char *folder, const char *name, char path[ATTN_PATH_SIZE
 
 static enum attn_status take(const char *found, char **path, struct attn_error *err)
 {
-    char *copy = attn_strndup(found, strlen(found), err);
+    char *copy;
 
-    if (!copy)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(copy, attn_strndup(found, strlen(found), err)));
     *path = copy;
     return ATTN_OK;
 }

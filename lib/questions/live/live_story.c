@@ -98,7 +98,7 @@ static enum attn_status add_path(const struct story *story, const char *path, bo
     for (size_t i = 0; i < paths->n; i++)
         if (strcmp(paths->items[i].name, path) == 0)
             return ATTN_OK;
-    ATTN_TRY(attn_grow(&paths->items, &paths->capacity, paths->n + 1, sizeof *paths->items, err));
+    ATTN_TRY(ATTN_GROW(paths->items, paths->capacity, paths->n + 1, err));
     paths->items[paths->n].is_image = is_image;
     paths->items[paths->n].name = attn_strndup(path, strlen(path), err);
     return paths->items[paths->n++].name ? ATTN_OK : ATTN_NO_MEMORY;

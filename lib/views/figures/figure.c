@@ -3,8 +3,6 @@
 
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "base/text/path.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
@@ -13,7 +11,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

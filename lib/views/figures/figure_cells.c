@@ -7,7 +7,6 @@
 #include "measures/head_kind.h"
 #include "pictures/colormap_internal.h"
 #include "tables/text_table.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
 #include "tensors/view.h"

@@ -1,7 +1,6 @@
 /* figure_frame.c - see figure_internal.h: labels, heading and legend of figures. */
 #include "figures/figure_internal.h"
 
-#include "base/elementary.h"
 #include "base/status_internal.h"
 #include "measures/head_kind.h"
 #include "pictures/picture_internal.h"

@@ -3,10 +3,8 @@
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
 #include "base/memory.h"
-#include "base/sink.h"
 #include "base/store.h"
 #include "figures/figure.h"
-#include "formats/float_text.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
 

@@ -6,11 +6,9 @@
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
 #include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

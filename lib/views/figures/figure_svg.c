@@ -4,7 +4,6 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "base/sink_internal.h"
 #include "formats/quoting.h"
 #include "pictures/png_file.h"
 #include "tables/text_table.h"

@@ -14,8 +14,6 @@
 #include "towers/prompt/picture_prompt.h"
 #include "trace/model_stack.h"
 
-#include <stdio.h>
-
 struct figure_writer {
     struct attn_writer base;
     struct attn_levels *levels;        /* owns */

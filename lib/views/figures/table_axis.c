@@ -239,8 +239,11 @@ static bool is_end(const struct attn_cell *site)
     return attn_cell_word(site, "resid_post normalized_resid_post") <= 1;
 }
 
-bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t column,
-                           struct attn_location *at)
+/* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
+ * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
+ * comes last. */
+static bool read_layer(const struct attn_table *table, size_t row, size_t column,
+                       struct attn_location *at)
 {
     const size_t next = column + 1 < attn_table_n_column(table) ? column + 1 : column;
     const struct attn_cell site = attn_table_cell(table, row, next);
@@ -258,7 +261,7 @@ bool attn_table_read_head(const struct attn_table *table, size_t row, struct att
     const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
 
     if (layer == SIZE_MAX || head == SIZE_MAX || attn_table_is_missing(table, row, head) ||
-        !attn_table_read_layer(table, row, layer, at))
+        !read_layer(table, row, layer, at))
         return false;
     at->head = (int)attn_table_cell(table, row, head).integer;
     return true;
@@ -280,7 +283,7 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
     const struct attn_cell cell = attn_table_cell(table, row, column);
     struct attn_location at;
 
-    if (has_stacks(table, column) && attn_table_read_layer(table, row, column, &at))
+    if (has_stacks(table, column) && read_layer(table, row, column, &at))
         attn_grid_append_layer(out, &at);
     else if (cell.type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell.text, cell.size);
@@ -352,7 +355,7 @@ static struct attn_location find_last_place(const struct attn_table *table)
     if (attn_table_find_role(table, ATTN_ROLE_SITE) == SIZE_MAX)
         return last;
     for (size_t i = 0; i < attn_table_n_row(table); i++)
-        if (attn_table_read_layer(table, i, layers, &at) &&
+        if (read_layer(table, i, layers, &at) &&
             (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
             last = at;
     return last;
@@ -472,9 +475,9 @@ static struct table_key key_of_writer(const struct attn_table *table,
 
     if (key.part.type == ATTN_VALUE_MISSING)
         return key;
-    key.rank = attn_table_read_layer(table, i, columns->query, &key.at) ? IN_LAYER
-               : attn_cell_word(&key.part, columns->inputs) < SIZE_MAX  ? BEFORE_LAYERS
-                                                                        : AFTER_LAYERS;
+    key.rank = read_layer(table, i, columns->query, &key.at)           ? IN_LAYER
+               : attn_cell_word(&key.part, columns->inputs) < SIZE_MAX ? BEFORE_LAYERS
+                                                                       : AFTER_LAYERS;
     key.cell = attn_cell_integer(key.rank == IN_LAYER ? key.at.layer : 0);
     number =
         attn_cell_word(&key.part, key.rank == BEFORE_LAYERS ? columns->inputs : columns->parts);
@@ -498,7 +501,7 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
 
     if (columns->is_writer)
         return key_of_writer(table, columns, i);
-    attn_table_read_layer(table, i, columns->key, &key.at);
+    read_layer(table, i, columns->key, &key.at);
     if (key.cell.type != ATTN_VALUE_MISSING || part.type != ATTN_VALUE_TEXT ||
         attn_table_total(table, i) != SIZE_MAX)
         return key;
@@ -723,9 +726,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     struct table_key *keys;
 
     ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, err));
-    keys = list_keys(table, columns, other, &n, err);
-    if (!keys)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(keys, list_keys(table, columns, other, &n, err)));
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
     axis->axis.title = columns->is_writer ? attn_table_has_role(table, columns->key, ATTN_ROLE_PART)
@@ -752,7 +753,7 @@ static void find_layers(const struct attn_table *table, struct axis_columns *row
 
     rows->has_layers = true;
     for (size_t i = 0, n = 0; i < attn_table_n_row(table); i++) {
-        if (!attn_table_read_layer(table, i, rows->key, &at))
+        if (!read_layer(table, i, rows->key, &at))
             continue;
         if (n == 0 || attn_location_order(&at, &rows->first) < 0)
             rows->first = at;
@@ -944,7 +945,7 @@ static void append_place(struct attn_buffer *out, const struct row_names *names,
     const bool is_tick = names->is_curve && (names->traits & ATTN_VIEW_SEQUENCE) == 0 && !is_named;
     struct attn_location at;
 
-    if (names->is_stream && attn_table_read_layer(names->table, row, names->of->rows, &at) &&
+    if (names->is_stream && read_layer(names->table, row, names->of->rows, &at) &&
         append_stream(out, at, site_of(names->table, row), &names->last,
                       is_tick && at.stack == ATTN_STACK_ONLY))
         return;

@@ -96,12 +96,6 @@ static inline bool attn_table_is_missing(const struct attn_table *table, size_t 
     return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
 }
 
-/* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
- * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
- * comes last. */
-bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t column,
-                           struct attn_location *at);
-
 /* Reads the head of ROW. Returns false if the row has no layer or no head. */
 bool attn_table_read_head(const struct attn_table *table, size_t row, struct attn_location *at);
 

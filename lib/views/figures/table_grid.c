@@ -51,11 +51,6 @@ void attn_table_words_find(struct attn_table_words *words, const struct attn_col
     words->title = words->bytes.data + n;
 }
 
-void attn_table_words_release(struct attn_table_words *words)
-{
-    attn_buffer_release(&words->bytes);
-}
-
 enum { LIFE_DIGITS = 2 }; /* decimals of what a layer adds to a logit */
 
 /* Sets the title and the quantity of the numbers. */
@@ -1018,7 +1013,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->matrices);
     attn_free(cells->parts);
     attn_free(cells->marks);
-    attn_table_words_release(&cells->words);
+    attn_buffer_release(&cells->words.bytes);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);
     attn_buffer_release(&cells->joined[0]);

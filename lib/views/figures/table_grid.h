@@ -21,11 +21,10 @@ struct attn_table_words {
     const char *quantity; /* null-terminated: "change of logit(are) - logit(is)" */
 };
 
-/* Fills WORDS, which must be {0}; bytes.has_failed is set if memory ran out. */
+/* Fills WORDS, which must be {0}; bytes.has_failed is set if memory ran out. The caller releases
+ * the bytes. */
 void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
                            const struct attn_table_picture *picture);
-
-void attn_table_words_release(struct attn_table_words *words);
 
 /* A grid and the memory that it refers to. Initialize with = {0}. Must not be copied. */
 struct attn_table_cells {

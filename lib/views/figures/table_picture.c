@@ -2,18 +2,15 @@
  * a figure, or a heat map in text. */
 #include "figures/table_picture_internal.h"
 
-#include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "tables/text_table.h"
 #include "tensors/format_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs_internal.h"
-#include "towers/pixels.h"
 #include "towers/prompt/picture_prompt.h"
 
 #include <string.h>
@@ -326,7 +323,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
     if (status == ATTN_OK)
         status = attn_table_write_styled(table, &whole, sink, err);
-    attn_table_words_release(&words);
+    attn_buffer_release(&words.bytes);
     attn_buffer_release(&caption);
     return status;
 }

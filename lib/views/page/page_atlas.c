@@ -21,7 +21,6 @@
 #include "tables/table_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

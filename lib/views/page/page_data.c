@@ -90,9 +90,8 @@ void attn_page_embed(struct attn_buffer *out, struct attn_buffer *json)
 /* Begins a piece after the bytes of `texts` from TEXT on. */
 static void begin_piece(struct attn_page_data *data, size_t text)
 {
-    data->has_failed |=
-        data->texts.has_failed || attn_grow(&data->pieces, &data->capacity, data->n_piece + 1,
-                                            sizeof *data->pieces, NULL) != ATTN_OK;
+    data->has_failed |= data->texts.has_failed ||
+                        ATTN_GROW(data->pieces, data->capacity, data->n_piece + 1, NULL) != ATTN_OK;
     if (!data->has_failed)
         data->pieces[data->n_piece++] = (struct piece){.begin = data->waiting.size,
                                                        .end = data->waiting.size,

@@ -4,12 +4,9 @@
 #include "base/memory.h"
 #include "figures/table_grid.h"
 #include "page/page_live.h"
-#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What heads look at, by which whole patterns are kept; and all that a page shows. */
@@ -51,11 +48,10 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n_whole = ++heads->n;
-    item->thumb = attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err);
-    if (!item->thumb)
-        return ATTN_NO_MEMORY;
-    item->pools = attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
-    return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(item->thumb,
+                      attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err)));
+    return ATTN_NEW(item->pools,
+                    attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err));
 }
 
 /* Stores FOUND in *TYPE. Heads that the probe of random tokens finds come here twice, first with

@@ -5,7 +5,6 @@
 #define ATTN_PAGE_PAGE_LIVE_H
 
 #include "base/source.h"
-#include "tables/table.h"
 #include "tensors/output.h"
 
 /* A file that a step of the story reads: its bytes, or a picture as RGB. */

@@ -12,7 +12,6 @@
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,7 +157,7 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
             push_scale(json, drawing, c);
         attn_json_end(json);
         json->out->has_failed |= words.bytes.has_failed || title.has_failed || heading.has_failed;
-        attn_table_words_release(&words);
+        attn_buffer_release(&words.bytes);
         attn_buffer_release(&title);
         attn_buffer_release(&heading);
     }

@@ -7,7 +7,6 @@
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
 #include "pictures/png_file.h"
-#include "tables/table_writer.h"
 #include "tensors/labels_internal.h"
 #include "tensors/labels_json.h"
 #include "tensors/view.h"

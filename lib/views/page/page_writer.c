@@ -20,14 +20,12 @@
 #include "base/text/path.h"
 #include "base/version.h"
 #include "figures/figure_internal.h"
-#include "formats/quoting.h"
 #include "measures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "towers/maps/head_pictures.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

@@ -145,8 +145,3 @@ enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn
     line->is_colored = false;
     return ATTN_OK;
 }
-
-void attn_color_line_release(struct attn_color_line *line)
-{
-    attn_buffer_release(&line->text);
-}

@@ -7,7 +7,7 @@
  *     attn_color_line_append(&line, " 48", 3);
  *     attn_color_line_paint(&line, ATTN_PAINT_NONE);
  *     attn_color_line_write(&line, sink, &err);       // with a line end
- *     attn_color_line_release(&line);
+ *     attn_buffer_release(&line.text);
  */
 #ifndef ATTN_PICTURES_COLOR_LINE_H
 #define ATTN_PICTURES_COLOR_LINE_H
@@ -62,7 +62,5 @@ void attn_color_line_blanks(struct attn_color_line *line, size_t n);
  * SINK is NULL, the line is dropped. */
 enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn_sink *sink,
                                        struct attn_error *err);
-
-void attn_color_line_release(struct attn_color_line *line);
 
 #endif

@@ -3,10 +3,6 @@
 
 #include "base/buffer.h"
 #include "base/elementary.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
-#include "base/text/given.h"
-#include "base/text/number.h"
 
 #include <math.h>
 #include <stdio.h>

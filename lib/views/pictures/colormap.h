@@ -9,7 +9,6 @@
 #define ATTN_PICTURES_COLORMAP_H
 
 #include "base/api.h"
-#include "tables/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>

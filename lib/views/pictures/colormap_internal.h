@@ -3,6 +3,7 @@
 #define ATTN_PICTURES_COLORMAP_INTERNAL_H
 
 #include "pictures/colormap.h"
+#include "tables/table.h"
 
 struct attn_buffer;
 

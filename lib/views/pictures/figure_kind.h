@@ -2,8 +2,6 @@
 #ifndef ATTN_PICTURES_FIGURE_KIND_H
 #define ATTN_PICTURES_FIGURE_KIND_H
 
-#include "base/api.h"
-
 /* What a kind of figure draws, where, and which options have no effect on it. */
 enum attn_figure_trait {
     ATTN_FIGURE_OF_RUN = 1,

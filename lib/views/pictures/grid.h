@@ -7,7 +7,6 @@
 #include "formats/float_text.h"
 #include "pictures/levels.h"
 #include "pictures/picture.h"
-#include "tables/table.h"
 #include "tensors/token_text.h"
 
 struct attn_head_type; /* measures/head_kind.h */

@@ -224,9 +224,8 @@ static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_erro
 
     if (m->cells)
         return ATTN_OK;
-    m->cells = attn_alloc(n, is_whole(m) ? sizeof(uint32_t) : sizeof(uint16_t), err);
-    if (!m->cells)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(
+        ATTN_NEW(m->cells, attn_alloc(n, is_whole(m) ? sizeof(uint32_t) : sizeof(uint16_t), err)));
     for (size_t i = 0; i < n; i++)
         set(m, i, ATTN_CELL_MASKED, 0);
     return ATTN_OK;

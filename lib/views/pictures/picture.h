@@ -12,7 +12,6 @@
 #define ATTN_PICTURES_PICTURE_H
 
 #include "base/note.h"
-#include "base/status.h"
 #include "pictures/colormap.h"
 #include "pictures/figure_kind.h"
 #include "tensors/output.h"

@@ -273,9 +273,7 @@ enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
         n_run += of_color[i];
         of_color[i] = n_run - of_color[i];
     }
-    made = attn_alloc_uninitialized(n_run, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(made, attn_alloc_uninitialized(n_run, sizeof *made, err)));
     sort_runs(shapes, cluster, of_color, made);
     *runs = made;
     *n = n_run;

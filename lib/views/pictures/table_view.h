@@ -4,7 +4,6 @@
 #define ATTN_PICTURES_TABLE_VIEW_H
 
 #include "pictures/picture.h"
-#include "tables/table.h"
 #include "tensors/output.h"
 
 struct attn_head_cards; /* measures/head_cards.h */

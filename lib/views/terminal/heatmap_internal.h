@@ -209,9 +209,6 @@ struct attn_sheet {
     size_t (*count_lines)(const void *of, size_t row, size_t first);
 };
 
-/* Returns the text column of cell COLUMN on a line that begins with cell FIRST. */
-size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column);
-
 /* Plans cells of CELL_WIDTH and PITCH in at most MOST columns of text, with N_BESIDE rows side by
  * side. Returns false if cells wrap to more lines, or N_BESIDE rows do not fit. */
 bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, size_t pitch,

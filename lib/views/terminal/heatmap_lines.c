@@ -37,7 +37,7 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
 void attn_heatmap_release(struct attn_heatmap *map)
 {
     attn_token_texts_release(map->tokens, 2);
-    attn_color_line_release(&map->line);
+    attn_buffer_release(&map->line.text);
     attn_buffer_release(&map->label);
 }
 

@@ -8,7 +8,8 @@
 
 enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between two rows that stand side by side */
 
-size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column)
+/* Returns the text column of cell COLUMN on a line that begins with cell FIRST. */
+static size_t find_column(const struct attn_sheet *sheet, size_t first, size_t column)
 {
     const size_t n = column - first;
 
@@ -29,7 +30,7 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
     sheet->n = room / pitch;
     sheet->n_beside = 1;
     sheet->gap = 0;
-    if (attn_sheet_column(sheet, 0, n_column - 1) + cell_width > most)
+    if (find_column(sheet, 0, n_column - 1) + cell_width > most)
         sheet->n_together = 0;
     if (sheet->n < n_column) {
         sheet->n = sheet->n > 0 ? sheet->n : 1;
@@ -37,7 +38,7 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
         return false;
     }
     sheet->n = n_column;
-    sheet->width = attn_sheet_column(sheet, 0, n_column - 1) + cell_width;
+    sheet->width = find_column(sheet, 0, n_column - 1) + cell_width;
     needed = n_beside * sheet->width + (n_beside - 1) * LEAST_GAP;
     if (needed > most)
         return false;
@@ -92,7 +93,7 @@ static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_
         for (size_t c = 0; c < last; c += sheet->label_step) {
             const size_t used = sheet->make_label(map, sheet->of, c);
             const size_t width = sheet->cell_width;
-            size_t column = left + attn_sheet_column(sheet, 0, c);
+            size_t column = left + find_column(sheet, 0, c);
 
             if (sheet->is_right && used < width)
                 column += width - used;
@@ -140,7 +141,7 @@ static size_t put_row(struct attn_heatmap *map, const struct attn_sheet *sheet, 
                               : 0;
 
     for (size_t c = first; c < first + sheet->n && c < sheet->n_column; c++) {
-        const size_t column = attn_sheet_column(sheet, first, c);
+        const size_t column = find_column(sheet, first, c);
 
         attn_color_line_blanks(&map->line, used < column ? column - used : 0);
         used = column + sheet->put_cell(map, sheet->of, (struct attn_sheet_spot){row, c, line});

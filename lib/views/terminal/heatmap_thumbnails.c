@@ -6,7 +6,6 @@
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {

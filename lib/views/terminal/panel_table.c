@@ -123,11 +123,6 @@ void attn_text_panels_release(struct attn_text_panels *panels)
     *panels = (struct attn_text_panels){0};
 }
 
-void attn_panel_table_release(struct attn_panel_table *t)
-{
-    attn_text_table_release(&t->table);
-}
-
 /* Adds the label of row or column I to the table; if IS_NUMBER, its position. */
 static void add_label(struct attn_panel_table *t, const struct attn_grid_axis *axis, size_t i,
                       bool is_number)

@@ -109,7 +109,7 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-/* Initialize with the map alone; end with attn_panel_table_release. */
+/* Initialize with the map alone; end with attn_text_table_release of `table`. */
 struct attn_panel_table {
     struct attn_heatmap *map; /* borrowed; provides tokens and colors */
     struct attn_text_table table;
@@ -118,8 +118,6 @@ struct attn_panel_table {
     struct window columns; /* the panel's columns that fit the width */
     int digits;            /* decimals */
 };
-
-void attn_panel_table_release(struct attn_panel_table *t);
 
 /* Writes the table in at most MOST_COLUMNS of text. If it is too wide, first reduces decimals, then
  * drops columns in the middle; finally uses as many decimals as fit. */

@@ -588,7 +588,7 @@ static void release_screen(struct attn_writer *writer)
         attn_text_panels_release(&w->vectors[i]);
     attn_free(w->vectors);
     attn_heatmap_release(&w->map);
-    attn_panel_table_release(&w->table);
+    attn_text_table_release(&w->table.table);
     attn_thumbnails_release(&w->thumbnails);
     attn_levels_free(w->levels);
     attn_measure_group_release(&w->measures);

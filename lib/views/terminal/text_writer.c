@@ -229,7 +229,7 @@ static void release_text(struct attn_writer *writer)
     for (size_t i = 0; w->groups && i < w->n_group; i++)
         attn_text_panels_release(&w->groups[i].panels);
     attn_free(w->groups);
-    attn_panel_table_release(&w->table);
+    attn_text_table_release(&w->table.table);
     attn_heatmap_release(&w->map);
 }
 
