@@ -156,7 +156,7 @@ const struct command command_align = {
                 "  attn-cli align --links fast_align.talp --gold gold.txt --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
-    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
+    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|prompt-name|label|label-"
              "ids|label-image|"
              "pair|types|key-mask|"
              "paired|"

@@ -225,7 +225,7 @@ const struct command command_probe = {
                 "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
                 "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",
     OPTION_PARTS(probe_parts),
-    .lacks = "special|with-prompt|max-input|positions|key-mask|patch|steer|project|rescale|"
+    .lacks = "special|prompt-name|max-input|positions|key-mask|patch|steer|project|rescale|"
              "knockout|mmproj|"
              "mask|scale|eps|similarity|masking|algorithm|dropout",
     .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"

@@ -265,7 +265,7 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
     inspection->shown.name = args->model.name;
     inspection->shown.is_verbose = args->is_verbose;
     inspection->shown.has_check = args->has_check;
-    inspection->shown.with_prompt = "--with-prompt";
+    inspection->shown.prompt_name = "--prompt-name";
     inspection->shown.no_tokenizer = inspection->no_tokenizer.message;
     inspection->shown.given.cancel = interrupt_flag();
     if (args->model.name && is_file(args->model.name))

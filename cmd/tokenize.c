@@ -510,7 +510,7 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize -m fable --json cat.json \"The cat sat\"\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
-    .lacks = "with-prompt|max-input",
+    .lacks = "prompt-name|max-input",
     .args_size = sizeof(struct tokenize_args),
     .work = tokenize,
 };

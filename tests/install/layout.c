@@ -237,7 +237,7 @@ static const struct {
     {"    queries", offsetof(struct attn_request_reading, queries)},
     {"    keys", offsetof(struct attn_request_reading, keys)},
     {"    places", offsetof(struct attn_request_reading, places)},
-    {"    with_prompt", offsetof(struct attn_request_reading, with_prompt)},
+    {"    prompt_name", offsetof(struct attn_request_reading, prompt_name)},
     {"    chat", offsetof(struct attn_request_reading, chat)},
     {"    image_tiles", offsetof(struct attn_request_reading, image_tiles)},
     {"    given", offsetof(struct attn_request_reading, given)},

@@ -108,7 +108,7 @@ struct attn_request_reading {
     struct attn_label_list queries,
         keys;                         /* labels of arrays; empty: rows and columns are numbered */
     const struct attn_places *places; /* or NULL */
-    const char *with_prompt; /* the name of the prompt that a model of sentences puts in front of
+    const char *prompt_name; /* the name of the prompt that a model of sentences puts in front of
                                 each text, or "off"; NULL: the default prompt, if it has one */
     enum attn_chat chat;
     enum attn_image_tiles image_tiles;

@@ -18,7 +18,7 @@ static const struct attn_param readings[] = {
                "such as Llama's <s>; bos: also put one start token (bos_token_id) in front",
                .words = "on|off|bos", .mark = ATTN_SPECIAL_TOKENS_GIVEN,
                .marks = offsetof(struct attn_request, reading.given)),
-    ATTN_PARAM(TEXT, "with_prompt", "NAME", struct attn_request, reading.with_prompt,
+    ATTN_PARAM(TEXT, "prompt_name", "NAME", struct attn_request, reading.prompt_name,
                "put prompt NAME of the model in front of each text; default: its default prompt, "
                "if it has one; off: none"),
     ATTN_PARAM(COUNT, "max_input", "N", struct attn_request, max_input,

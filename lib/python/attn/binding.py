@@ -1472,7 +1472,7 @@ attn_request_reading._fields_ = [
     ("queries", attn_label_list),
     ("keys", attn_label_list),
     ("places", POINTER(attn_places)),
-    ("with_prompt", c_char_p),
+    ("prompt_name", c_char_p),
     ("chat", c_int),
     ("image_tiles", c_int),
     ("given", c_uint),
