@@ -973,7 +973,7 @@ static const struct {
     {"    answer", offsetof(struct attn_ablate_args, answer)},
     {"    by", offsetof(struct attn_ablate_args, by)},
     {"    layer", offsetof(struct attn_ablate_args, layer)},
-    {"    with", offsetof(struct attn_ablate_args, with)},
+    {"    replacement", offsetof(struct attn_ablate_args, replacement)},
     {"    references", offsetof(struct attn_ablate_args, references)},
     {"    n_reference", offsetof(struct attn_ablate_args, n_reference)},
     {"    seed", offsetof(struct attn_ablate_args, seed)},

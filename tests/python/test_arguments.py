@@ -96,9 +96,9 @@ class Arguments(TestCase):
                 ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
                 ("item 1 is int, expected a text or a dict", lambda: m.heads(items=[KEYS, 1])),
                 ("references is one text", lambda: m.ablate(
-                    KEYS, **ARE, with_="mean", references=KEY)),
+                    KEYS, **ARE, replacement="mean", references=KEY)),
                 ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
-                ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
+                ("references needs replacement", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
                 ("verify needs estimate", lambda: m.patch(*two, **ARE, verify=3)),
                 ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
                 ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),

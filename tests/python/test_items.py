@@ -222,13 +222,13 @@ class Items(TestCase):
             self.assertEqual([row.split(",")[0] for row in rows], ["k1", "k2", "k3", "k4"])
             problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_failed=0)
             self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 4$")
-            self.assert_raises(attn.Error, "has rows of other options", ask, "cut.csv", with_="mean", resume=True)
+            self.assert_raises(attn.Error, "has rows of other options", ask, "cut.csv", replacement="mean", resume=True)
             again = ask("cut.csv", resume=True)
             self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
             self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])
             good = dict(items=ITEMS, by="mlp", each=os.path.join(folder, "good.csv"))
             model().ablate(**good)
-            self.assert_raises(attn.InvalidError, "has other values", model().ablate, **good, with_="mean", resume=True)
+            self.assert_raises(attn.InvalidError, "has other values", model().ablate, **good, replacement="mean", resume=True)
             for i in range(2):
                 ask("part.csv", shard=(i, 2))
             parts = [read(f"part-0000{i}-of-00002.csv") for i in range(2)]

@@ -29,7 +29,7 @@ CALLS = {
 }
 
 # Options with another name, for all commands that have them.
-NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
+NAMES = {"max-errors": "max_failed", "from": "from_", "set": "sets", "reference": "references", "label": "labels",
          "tokens": "n", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.

@@ -615,10 +615,10 @@ ATTN_ABLATE_BY_NEURON = 4
 ATTN_ABLATE_PICTURE = 0
 ATTN_ABLATE_TILE = 1
 ATTN_ABLATE_CELL = 2
-ATTN_ABLATE_WITH_ZERO = 0
-ATTN_ABLATE_WITH_MEAN = 1
-ATTN_ABLATE_WITH_RESAMPLE = 2
-ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_REPLACEMENT_ZERO = 0
+ATTN_REPLACEMENT_MEAN = 1
+ATTN_REPLACEMENT_RESAMPLE = 2
+ATTN_REPLACEMENT_UNIFORM = 3
 ATTN_ATTRIBUTE_DLA = 0
 ATTN_ATTRIBUTE_SALIENCY = 1
 ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
@@ -2277,7 +2277,7 @@ attn_ablate_args._fields_ = [
     ("answer", attn_answer_args),
     ("by", c_int),
     ("layer", c_int),
-    ("with", c_int),
+    ("replacement", c_int),
     ("references", POINTER(attn_input)),
     ("n_reference", c_size_t),
     ("seed", c_uint64),

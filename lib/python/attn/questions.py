@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
-           with_: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
+           replacement: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
            estimate: bool = False, references=None, control: int = 0, seed: int = 0, sort: str | None = None,
            limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How the answer changes without a part of the model.
@@ -39,7 +39,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
                 of the MLP of layer L, of a translator's encoder neuron:encoder:L. Of a picture beside a text, some of
                 picture,tile,cell: all of it, each tile, each cell of the whole picture, replaced by the mean of all
                 cells
-    with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
+    replacement       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
     tower       of a picture beside a text: whose parts are switched off, those of the decoder, which reads the text
@@ -51,7 +51,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
     estimate    estimate the changes of all parts by gradients, in about two runs: what an infinitely small step towards
                 the replacement changes, times the whole way; for head, attn, mlp and neuron:L
-    references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
+    references  a list of texts: `replacement mean` takes the mean over all of them, `replacement resample` the rows of one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
