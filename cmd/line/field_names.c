@@ -17,7 +17,6 @@ static const struct {
     {"form", "items-format"},
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},
-    {"has_score", "score"},
     {"is_cumulative", "cumulative"},
     {"is_resumed", "resume"},
     {"is_shifted", "shifted"},

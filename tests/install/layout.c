@@ -994,7 +994,7 @@ static const struct {
     {"attn_align_args", sizeof(struct attn_align_args)},
     {"    size", offsetof(struct attn_align_args, size)},
     {"    study", offsetof(struct attn_align_args, study)},
-    {"    has_score", offsetof(struct attn_align_args, has_score)},
+    {"    evaluates", offsetof(struct attn_align_args, evaluates)},
     {"    is_line", offsetof(struct attn_align_args, is_line)},
     {"    layers", offsetof(struct attn_align_args, layers)},
     {"    heads", offsetof(struct attn_align_args, heads)},

@@ -2300,7 +2300,7 @@ attn_ablate_sum._fields_ = [
 attn_align_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("has_score", c_bool),
+    ("evaluates", c_bool),
     ("is_line", c_bool),
     ("layers", attn_number_list),
     ("heads", attn_head_list),

@@ -66,7 +66,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
 
 
 def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
-          template=None, soft: bool = False, score: bool = False, gold=None, sort: str | None = None, limit: int = 0,
+          template=None, soft: bool = False, evaluate: bool = False, gold=None, sort: str | None = None, limit: int = 0,
           where: dict | None = None, columns=None, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
@@ -79,7 +79,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     `soft` has all pairs of words, and pictures show them: rows of the text, columns of the source, with S and P where
     gold has a link. Words are separated by white space; items in other writing have the lists source_words and words.
 
-    With `score` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
+    With `evaluate` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
     (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share of
     tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
     there, and chance. Its weights are those beside parks (`attn-cli sinks` with `by park`), scaled to 1.
@@ -97,8 +97,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
                 argmax, each is the most similar of the other; itermax, then once more among words that are free; match,
                 the pairs with the largest sum; softmax, probable from both sides, above T (default: 0.001)
     layers      the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output of block L - 1, and
-                several need `score`. Default: two thirds of the layers of hidden states and decoders, the last one of
-                cross-attention; with `score` all heads
+                several need `evaluate`. Default: two thirds of the layers of hidden states and decoders, the last one of
+                cross-attention; with `evaluate` all heads
     heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layers
     shifted     take for a token the row of the token before it, which predicts it, instead of its own row
     by          of hidden states: token (default) compares tokens, and links words of which any tokens are linked; word
@@ -106,7 +106,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     template    of a decoder: the text that it reads, with {source} and {target} in it
     soft        a row for each pair of words, with its weight, whether it is a link, and S or P for a sure or a possible
                 link of gold; pictures show these rows
-    score       compare with links made by people, 'gold' of each item: print precision, recall and alignment error
+    evaluate    compare with links made by people, 'gold' of each item: print precision, recall and alignment error
                 rate; of a decoder how well each head finds the linked words
     gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones; with :1 its
                 words count from 1
