@@ -64,7 +64,7 @@ static enum attn_status find_times(struct question *question, struct attn_error 
     const char *times = option_text(question->call, "times");
     struct attn_ndarray weights = {0};
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
+        question->call, "Input|Items|Alignment|Figures|Model|Compute|Attention|Interventions",
         "times");
     enum attn_status status;
 
@@ -85,7 +85,7 @@ static enum attn_status score_links(struct question *question, struct attn_error
     const struct attn_align_args *how = question->how;
     const char *links = option_text(question->call, "links");
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
+        question->call, "Input|Items|Alignment|Figures|Model|Compute|Attention|Interventions",
         "links|evaluate|gold");
     enum attn_status status;
 

@@ -10,7 +10,7 @@
 static enum attn_status check_options(const struct call *call, const char *headings,
                                       const char *names, struct attn_error *err)
 {
-    static const char known_headings[] = "Items|Model|Precision|Attention|Interventions|Other";
+    static const char known_headings[] = "Items|Model|Compute|Attention|Interventions|Other";
     static const char known_names[] =
         "special|special-tokens|prompt-name|max-input|source|source-"
         "file|continuation|chat|system|messages|"
