@@ -60,7 +60,7 @@ class Tables(TestCase):
                  m.patch(KEYS, KEY, site="mlp_post", estimate="atp", limit=4, direction="noise", **HOW)),
                 (["score", KEYS], m.score(KEYS)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
-                (["heads", "--pairs", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
+                (["heads", "--by", "pair", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
                 (["diff", "--with-attention", "window:2", KEYS], m.diff(KEYS, with_attention="window:2"))):
             rows = cli_table(arguments[0], "-m", "fable", *arguments[1:])
             self.assertEqual(len(table), len(rows), arguments)

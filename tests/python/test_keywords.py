@@ -121,7 +121,7 @@ class Keywords(TestCase):
                 ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "value:up"),
                 ("attribute", (KEYS,), {**ARE, "method": "attn_x_grad"}, [*options, "--method", "attn_x_grad", KEYS], "layer"),
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
-                ("similarity", (KEYS,), {}, ["--pairs", KEYS], "js:down")):
+                ("similarity", (KEYS,), {}, ["--by", "pair", KEYS], "js:down")):
             tool = "heads" if name == "similarity" else name
             for sort, limit in ((column, 3), (column, 0), (None, 3)):
                 more = [*(["--sort", sort] if sort else []), *(["--limit", str(limit)] if limit else [])]

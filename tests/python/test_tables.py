@@ -151,7 +151,7 @@ class Pictures(TestCase):
                 (["probe", "induction:10"], m.heads(probe=10)),
                 (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
-                (["heads", "--pairs", KEYS], m.similarity(KEYS)),
+                (["heads", "--by", "pair", KEYS], m.similarity(KEYS)),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
                 (["ablate", *ANSWER, "--by", "mlp", KEYS], m.ablate(KEYS, by="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],

@@ -176,7 +176,7 @@ same run --top 5 --next ' are' --queries -1 --json "$seen/a.json" -p "$text"
 same run --heads 2.2 --queries -1 --explain -p "$text"
 same heads "${tables[@]}" -p "$text"
 same heads --effect --target ' are' "${tables[@]}" -p "$text"
-same heads --pairs "${tables[@]}" -p "$text"
+same heads --by pair "${tables[@]}" -p "$text"
 same probe induction --runs 2 "${tables[@]}"
 same heads --items "$scratch/lines" --items-format lines "${tables[@]}"
 for part in head attn mlp layer; do
