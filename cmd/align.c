@@ -19,21 +19,21 @@ static enum attn_status list_links(struct question_args *args, struct question *
     struct tables_args *tables = &args->tables;
     const char *csv = output_path(&tables->output, "csv");
     const char *jsonl = output_path(&tables->output, "jsonl");
-    const char *matrix = option_text(question->call, "matrix");
+    const char *npz = option_text(question->call, "npz");
     const char *other =
         option_find_given(question->call, "json|latex|markdown|precision|sort|limit|group-by");
 
     if (other)
         return refuse(err, NULL, "`%s` needs `evaluate`: each item has its own links", other);
-    if (!!csv + !!jsonl + !!matrix > 1)
-        return refuse(err, NULL, "`csv`, `jsonl` and `matrix`: expected one of them");
+    if (!!csv + !!jsonl + !!npz > 1)
+        return refuse(err, NULL, "`csv`, `jsonl` and `npz`: expected one of them");
     args->items.is_listed = true;
-    args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
+    args->items.asked.each.path = csv ? csv : jsonl ? jsonl : npz ? npz : "-";
     tables->output.paths = (struct format_paths){.of = {NULL}};
-    *form = csv      ? ATTN_EACH_CSV
-            : jsonl  ? ATTN_EACH_JSON_LINES
-            : matrix ? ATTN_EACH_MATRICES
-                     : ATTN_EACH_TEXTS;
+    *form = csv     ? ATTN_EACH_CSV
+            : jsonl ? ATTN_EACH_JSON_LINES
+            : npz   ? ATTN_EACH_MATRICES
+                    : ATTN_EACH_TEXTS;
     return ATTN_OK;
 }
 
@@ -128,7 +128,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (option_text(question->call, "links"))
         return score_links(question, err);
     ATTN_TRY(question_check(question, err));
-    how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
+    how->is_soft = how->is_soft || option_text(question->call, "npz") ||
                    (tables_have_pictures(&args->tables) && !how->evaluates);
     ATTN_TRY(open_inputs(question, err));
     if (source->embeddings && source->embeddings->rank == 1)

@@ -48,7 +48,7 @@ ELSEWHERE = {
     "Table.sort, where and select of what attend gives": "attend --sort attend --limit attend --where attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
     "arrays and files, and no model": "align --times align --links",
-    "the rows of soft=True": "align --matrix",
+    "the rows of soft=True": "align --npz",
     "dropout_mask": "attend --keep",
     "the figure of two texts": "diff --heads diff --queries",
     "the arithmetic of one row in words and figures": "explain",

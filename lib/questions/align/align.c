@@ -55,9 +55,9 @@ static const struct attn_param param_rows[] = {
                "a row for each pair of words, with its weight, whether it is a link, and S or P "
                "for a sure or a possible link of gold; pictures show these rows"),
     ATTN_PARAM_KEPT(
-        TEXT, "matrix", "FILE.npz",
+        TEXT, "npz", "FILE",
         "with `items`: write the weights [words of the source, words of the text] of item "
-        "7 as 000000007/weight into FILE.npz, instead of lines",
+        "7 as 000000007/weight into FILE, instead of lines",
         .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(FLAG, "evaluate", NULL, struct attn_align_args, evaluates,
                "compare with links made by people, 'gold' of each item: print precision, recall "
@@ -83,7 +83,7 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Alignment", param_
 static const struct attn_param_part parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "matrix",
+    {.given = "npz",
      .needs = "items",
      .excludes = "evaluate",
      .message = "@ needs `items`, and does not go with `evaluate`"},
