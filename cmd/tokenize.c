@@ -29,9 +29,9 @@ struct tokenize_args {
     struct prompt_args prompt; /* with --decode, its text argument is a list of ids */
     struct model_args model;
     struct pairs_args pairs;
-    const char *pair; /* --pair: the second text, or NULL */
-    bool is_target;   /* --target */
-    int format;       /* enum format */
+    const char *pair;   /* --pair: the second text, or NULL */
+    bool is_of_decoder; /* --stack decoder */
+    int format;         /* enum format */
     bool is_quiet;
     struct document_args document;
     int invalid; /* enum attn_invalid_text */
@@ -41,9 +41,10 @@ static const struct attn_param input_rows[] = {
     ATTN_PARAM(TEXT, "pair", "TEXT", struct tokenize_args, pair,
                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
                "[SEP]; lines then end with the token's type and with its text"),
-    ATTN_PARAM(FLAG, "target", NULL, struct tokenize_args, is_target,
-               "the text is in the target language: a translator with source.spm and target.spm "
-               "has two tokenizers, and takes the source's otherwise"),
+    ATTN_PARAM(SWITCH, "stack", NULL, struct tokenize_args, is_of_decoder,
+               "of a translator with two tokenizers, source.spm and target.spm: which stack reads "
+               "the text, encoder (default) or decoder, whose texts are in the target language",
+               .words = "encoder|decoder"),
     ATTN_PARAM(CHOICE, "invalid", NULL, struct tokenize_args, invalid,
                "what to do with bytes that are not UTF-8: report an error (default), replace "
                "them by U+FFFD, or take them as they are (byte-level BPE only)",
@@ -473,10 +474,10 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
-    side = args->is_target ? attn_tokenizer_target(tokenizer) : tokenizer;
-    if (args->is_target && side == tokenizer)
+    side = args->is_of_decoder ? attn_tokenizer_target(tokenizer) : tokenizer;
+    if (args->is_of_decoder && side == tokenizer)
         status = refuse(err, NULL,
-                        "'`target`' is for a translator with two tokenizers, source.spm and "
+                        "'`stack decoder`' is for a translator with two tokenizers, source.spm and "
                         "target.spm; this model has one");
     else
         status = (args->prompt.asked.input.ids ? decode : encode)(args, side, call->out, err);
