@@ -42,8 +42,8 @@ static const struct attn_param input_rows[] = {
                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
                "[SEP]; lines then end with the token's type and with its text"),
     ATTN_PARAM(SWITCH, "stack", NULL, struct tokenize_args, is_of_decoder,
-               "of a translator with two tokenizers, source.spm and target.spm: which stack reads "
-               "the text, encoder (default) or decoder, whose texts are in the target language",
+               "of a translator with two tokenizers, source.spm and target.spm: what reads the "
+               "text, encoder (default), or decoder, in the target language",
                .words = "encoder|decoder"),
     ATTN_PARAM(CHOICE, "invalid", NULL, struct tokenize_args, invalid,
                "what to do with bytes that are not UTF-8: report an error (default), replace "
@@ -57,8 +57,8 @@ static const struct attn_param input_rows[] = {
 
 static const struct attn_param format_rows[] = {
     ATTN_PARAM(CHOICE, "format", NULL, struct tokenize_args, format,
-               "one token per line (default); all ids on one line; each beginning of the text with "
-               "the token that comes next; or the text that is tokenized, as of `chat`",
+               "one token per line (default); all ids on one line; beginnings of the text, each "
+               "with the next token; or the text that is tokenized, as of `chat`",
                .words = "table|ids|pairs|text"),
 };
 
@@ -497,8 +497,8 @@ const struct command command_tokenize = {
         " and \\t, and bytes that cannot be shown are \\xNN.\n"
         "\n"
         "With --format pairs a line is a beginning of the text, a tab and the token that\n"
-        "comes next. With --window a line is the number of the window, then `input` or\n"
-        "`target` and its text, or `predict`, the tokens so far and the next one.\n",
+        "comes next. With --window a line is the number of the window, then input or\n"
+        "target and its text, or predict, the tokens so far and the next one.\n",
     .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
                 "  attn-cli tokenize --decode \"804 1041 1446\"\n"
                 "  attn-cli tokenize --format pairs \"Life is short\"\n"
