@@ -39,7 +39,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
                 of the MLP of layer L, of a translator's encoder neuron:encoder:L. Of a picture beside a text, some of
                 picture,tile,cell: all of it, each tile, each cell of the whole picture, replaced by the mean of all
                 cells
-    replacement       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
+    replacement what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
     tower       of a picture beside a text: whose parts are switched off, those of the decoder, which reads the text
@@ -51,7 +51,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
     estimate    estimate the changes of all parts by gradients, in about two runs: what an infinitely small step towards
                 the replacement changes, times the whole way; for head, attn, mlp and neuron:L
-    references  a list of texts: `replacement mean` takes the mean over all of them, `replacement resample` the rows of one
+    references  a list of texts: `replacement mean` takes the mean over all of them, `replacement resample` the rows of
+                one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
@@ -79,9 +80,9 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     `soft` has all pairs of words, and pictures show them: rows of the text, columns of the source, with S and P where
     gold has a link. Words are separated by white space; items in other writing have the lists source_words and words.
 
-    With `evaluate` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
-    (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share of
-    tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
+    With `evaluate` and gold the table says how many links are right: precision, recall, and aer, the alignment error
+    rate (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share
+    of tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
     there, and chance. Its weights are those beside parks (`attn-cli sinks` with `by park`), scaled to 1.
 
     `links` scores what another aligner wrote, without a model.
@@ -97,8 +98,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
                 argmax, each is the most similar of the other; itermax, then once more among words that are free; match,
                 the pairs with the largest sum; softmax, probable from both sides, above T (default: 0.001)
     layers      the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output of block L - 1, and
-                several need `evaluate`. Default: two thirds of the layers of hidden states and decoders, the last one of
-                cross-attention; with `evaluate` all heads
+                several need `evaluate`. Default: two thirds of the layers of hidden states and decoders, the last one
+                of cross-attention; with `evaluate` all heads
     heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layers
     shifted     take for a token the row of the token before it, which predicts it, instead of its own row
     by          of hidden states: token (default) compares tokens, and links words of which any tokens are linked; word
@@ -380,8 +381,10 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 park` lists them, divided by its sum: entropy, max, distance and all shares, and the weight from `from_`
                 to `to`. Rows that see parks alone do not count. Without types, which are of the rest anyway
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
-    by          head (default), or layer: of a picture beside a text, one row per layer, with the means over its heads
-                (head, layer)
+    by          head (default); layer: of a picture beside a text, one row per layer, with the means over its heads;
+                pair: instead of measures, pairs of heads, the most alike first, with js: the Jensen-Shannon divergence
+                of their rows, mean over the rows. A small js does not say that the heads read and write the same things
+                (head, layer, pair)
     localize    of a picture beside a text: rank the heads that look at one place of it (Kang et al. 2503.06287); kept
                 are heads with a large share of it, from layer 2 on, that do not look at its last row
     keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
