@@ -240,7 +240,6 @@ static const struct {
     {"    prompt_name", offsetof(struct attn_request_reading, prompt_name)},
     {"    chat", offsetof(struct attn_request_reading, chat)},
     {"    image_tiles", offsetof(struct attn_request_reading, image_tiles)},
-    {"    given", offsetof(struct attn_request_reading, given)},
     {"    later", offsetof(struct attn_request_reading, later)},
     {"attn_answer_args", sizeof(struct attn_answer_args)},
     {"    metric", offsetof(struct attn_answer_args, metric)},

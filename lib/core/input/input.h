@@ -97,8 +97,6 @@ enum attn_chat { ATTN_CHAT_ON = 0, ATTN_CHAT_OFF = 1 };
 /* Whether large pictures beside a text are also cut into tiles, by models that do so. */
 enum attn_image_tiles { ATTN_IMAGE_TILES_ON = 0, ATTN_IMAGE_TILES_OFF = 1 };
 
-enum { ATTN_SPECIAL_TOKENS_GIVEN = 1 };
-
 /* How the inputs are read: special tokens, labels, named positions and prompts. */
 struct attn_request_reading {
     enum attn_special special; /* how special tokens in texts are parsed */
@@ -112,7 +110,6 @@ struct attn_request_reading {
                                 each text, or "off"; NULL: the default prompt, if it has one */
     enum attn_chat chat;
     enum attn_image_tiles image_tiles;
-    unsigned given; /* ATTN_SPECIAL_TOKENS_GIVEN: `special_tokens` is not only the default */
     const void *later[2];
 };
 

@@ -121,7 +121,7 @@ static enum attn_status find_bos(const struct attn_model *model,
 
     if (tokenizer && !attn_model_config(model)->is_encoder)
         ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
-    if (encoding.n_front == 0 && (is_off || request->reading.given & ATTN_SPECIAL_TOKENS_GIVEN))
+    if (encoding.n_front == 0 && request->reading.special_tokens != ATTN_SPECIAL_TOKENS_DEFAULT)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`special_tokens` is %s, and a probe of '%s' has no special token "
                            "that it could %s",
