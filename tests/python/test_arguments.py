@@ -68,7 +68,7 @@ class Arguments(TestCase):
                 ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
                 ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
                 ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
-                ("max_failed", 0, lambda x: m.score(items=[{"text": KEYS}], max_failed=x)),
+                ("max_errors", 0, lambda x: m.score(items=[{"text": KEYS}], max_errors=x)),
                 ("precision", -1, lambda x: m.heads(KEYS).render("csv", precision=x)),
                 ("limit", 0, lambda x: m.heads(KEYS).sort(limit=x))):
             for value in (least - 1, 2**70):

@@ -29,7 +29,7 @@ CALLS = {
 }
 
 # Options with another name, for all commands that have them.
-NAMES = {"max-errors": "max_failed", "from": "from_", "set": "sets", "reference": "references", "label": "labels",
+NAMES = {"from": "from_", "set": "sets", "reference": "references", "label": "labels",
          "tokens": "n", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
@@ -42,7 +42,6 @@ ELSEWHERE = {
                                  "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
     "the terminal": "heatmap width color quiet verbose help help-all",
-    "Model.similarity": "pairs",
     "Result.measures of Model.map": "attend --measures",
     "Model.map": "run --tower",
     "Table.sort, where and select of what attend gives": "attend --sort attend --limit attend --where attend --columns",

@@ -228,7 +228,7 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                              .items.is_listed = true,
                                              .items.gather = asked->has_no_rows ? NULL : &gather};
     const struct attn_study_args study = {
-        .size = sizeof study, .items = items, .max_failed = -1, .each = &asked->each};
+        .size = sizeof study, .items = items, .max_errors = -1, .each = &asked->each};
     const struct attn_item_calls calls = {.ask = ask};
     const struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
@@ -266,7 +266,7 @@ static enum attn_status run(struct asked *asked, struct attn_error *err)
     options.data = asked->data;
     options.n_data = strlen(asked->data);
     options.shard = asked->shard;
-    options.n_shard = asked->n_shard;
+    options.shards = asked->n_shard;
     asked->n_handed = asked->n_failed = 0;
     asked->result = (struct attn_each_result){0};
     ATTN_TRY(attn_items_open(&options, &items, err));

@@ -103,8 +103,8 @@ struct attn_request_reading {
     /* Whether the tokenizer adds special tokens to texts. */
     enum attn_special_tokens special_tokens;
     const char *example; /* the hint of the error for a text without tokens; or NULL */
-    struct attn_label_list queries,
-        keys;                         /* labels of arrays; empty: rows and columns are numbered */
+    /* labels of arrays; empty: rows and columns are numbered */
+    struct attn_label_list query_labels, key_labels;
     const struct attn_places *places; /* or NULL */
     const char *prompt_name; /* the name of the prompt that a model of sentences puts in front of
                                 each text, or "off"; NULL: the default prompt, if it has one */

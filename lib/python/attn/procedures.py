@@ -52,7 +52,7 @@ class _Question:
     def __init__(self, model: Model, text, options: dict, given: dict, *used: str):
         """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
         refuse_unused(options, *used)
-        places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
+        places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_errors", "shard", "each", "resume",
                   "sort", "limit", "where", "columns")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}

@@ -61,7 +61,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("ablate", self, text, locals())
 
@@ -117,7 +117,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("align", self, text, locals())
 
@@ -190,7 +190,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("attribute", self, text, locals())
 
@@ -243,7 +243,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("circuit", self, clean, locals())
 
@@ -273,7 +273,7 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("diff", self, a, locals())
 
@@ -307,7 +307,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("examples", self, text, locals())
 
@@ -410,7 +410,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("heads", self, text, locals())
 
@@ -453,7 +453,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("lens", self, text, locals())
 
@@ -521,7 +521,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("patch", self, clean, locals())
 
@@ -572,7 +572,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("score", self, text, locals())
 
@@ -613,7 +613,7 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("sinks", self, text, locals())
 
@@ -669,7 +669,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("spans", self, text, locals())
 

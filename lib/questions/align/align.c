@@ -205,7 +205,7 @@ static enum attn_status check_kind(const struct attn_align_run *align, struct at
     } uses[] = {{"`by word`", args->is_by_word, is_hidden},
                 {"`heads`", attn_head_list_is_given(&args->heads), !is_hidden},
                 {"`is_shifted`", args->is_shifted, !is_hidden},
-                {"`text_template`", args->text_template, is_attention}};
+                {"`template`", args->text_template, is_attention}};
 
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].is_given && !uses[i].is_used)
@@ -216,7 +216,7 @@ static enum attn_status check_kind(const struct attn_align_run *align, struct at
                                                  : "cross-attention");
     if (is_attention && !args->text_template)
         return attn_error_set(err, ATTN_INVALID,
-                              "a decoder needs a `text_template`, as 'Say: {source}. {target}'");
+                              "a decoder needs a `template`, as 'Say: {source}. {target}'");
     return ATTN_OK;
 }
 
@@ -376,10 +376,9 @@ static enum attn_status fill_template(struct attn_align_run *align, struct attn_
         form += strlen(marks[side]);
     }
     if (n[0] != 1 || n[1] != 1)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`text_template` is '%s', expected {source} and {target} in it, each once",
-            attn_quote_string(align->args->text_template).text);
+        return attn_error_set(err, ATTN_INVALID,
+                              "`template` is '%s', expected {source} and {target} in it, each once",
+                              attn_quote_string(align->args->text_template).text);
     align->frame.request.input.text = filled;
     align->frame.request.input.n_text = used;
     return ATTN_OK;

@@ -252,7 +252,7 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
     attn_items_make(probes->items, draw_probe, probes);
     probes->study = ATTN_STUDY_ARGS_DEFAULT;
-    probes->study.max_failed = 0;
+    probes->study.max_errors = 0;
     probes->study.items = probes->items;
     return ATTN_OK;
 }

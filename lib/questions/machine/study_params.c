@@ -95,15 +95,15 @@ static const struct attn_param studied[] = {
 const struct attn_param_list attn_study_params = ATTN_PARAM_LIST("Items", studied);
 
 static const struct attn_param restarts[] = {
-    ATTN_SHARD_PARAM(struct attn_items_args, items.shard, items.n_shard),
-    ATTN_FAILED_PARAM(struct attn_items_args, study.max_failed),
+    ATTN_SHARD_PARAM(struct attn_items_args, items.shard, items.shards),
+    ATTN_ERRORS_PARAM(struct attn_items_args, study.max_errors),
     ATTN_RESUME_PARAM(struct attn_items_args, each.is_resumed),
 };
 const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", restarts);
 
 /* Rules about arguments: the first one holds for all items, the others for items with a table. */
 static const struct attn_param_rule rules[] = {
-    {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_failed|"
+    {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_errors|"
               "each|resume|shard|marks",
      .needs = "items"},
     {.given = "interval", .needs = "bootstrap"},
@@ -118,7 +118,7 @@ static const struct attn_param_part listing_parts[] = {{&attn_listing_params, 0}
 
 static const struct attn_items_args defaults = {.items.size = sizeof(struct attn_items_options),
                                                 .study.size = sizeof(struct attn_study_args),
-                                                .study.max_failed = -1,
+                                                .study.max_errors = -1,
                                                 .each.size = sizeof(struct attn_each_options)};
 
 const struct attn_question attn_question_items = {

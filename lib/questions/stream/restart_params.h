@@ -16,9 +16,9 @@ enum attn_status attn_shard_read(const struct attn_param *param, void *home, con
                "rows-00003-of-00008.jsonl",                                                        \
                .second = offsetof(structure, n_shard_member), .read = attn_shard_read)
 
-/* The parameter max_failed. MEMBER is an int64_t, negative by default. */
-#define ATTN_FAILED_PARAM(structure, member)                                                       \
-    ATTN_PARAM(SEED, "max_failed", "N", structure, member,                                         \
+/* The parameter max_errors. MEMBER is an int64_t, negative by default. */
+#define ATTN_ERRORS_PARAM(structure, member)                                                       \
+    ATTN_PARAM(SEED, "max_errors", "N", structure, member,                                         \
                "number of items that may fail; one more ends the run. Default: any "               \
                "number, and the exit code is 6",                                                   \
                .option = "max-errors", .most = INT64_MAX)
