@@ -735,7 +735,7 @@ END_TEST
 struct caller {
     struct attn_host *host;
     int32_t id;         /* the most probable next token */
-    double probability; /* its probability */
+    double prob; /* its probability */
 };
 
 static void *call(void *argument)
