@@ -143,7 +143,7 @@ const struct attn_question attn_question_examples = {
         "row. The texts are read twice, so that they must be a file. Heads of an encoder\n"
         "that has a decoder are left out.\n",
     .examples = "  attn-cli examples -m fable `heads` 2.5 `items` lines.txt `items_format` lines\n"
-                "  attn-cli examples `heads` 3.* `measures` induction `over` mean \\\n"
+                "  attn-cli examples `heads` 3.* `measures` induction:mean \\\n"
                 "    `items` corpus.jsonl `html` examples.html\n"
                 "  attn-cli examples `heads` 2.5 `bins` 4 `top` 1 `items` c.csv `csv` -\n",
     .lacks = "file|ids|types|pair|embeds|image|continuation|chat|system|messages|image-tiles|"
