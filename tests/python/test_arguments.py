@@ -118,7 +118,7 @@ class Arguments(TestCase):
                     self.assertRegex(method.__doc__, rf"\n *{argument} +\S", (name, argument))
         self.assertEqual(inspect.signature(attn.Model.ablate).parameters["by"].default, "head")
         m = model()
-        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="denoise")["effect"],
+        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="restore")["effect"],
                          m.patch(KEYS, KEY, **ARE, site="z")["effect"])
         self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=0)["estimate"],
                          m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=2)["estimate"])
