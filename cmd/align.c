@@ -19,21 +19,21 @@ static enum attn_status list_links(struct question_args *args, struct question *
     struct tables_args *tables = &args->tables;
     const char *csv = output_path(&tables->output, "csv");
     const char *jsonl = output_path(&tables->output, "jsonl");
-    const char *matrix = option_text(question->call, "matrix");
+    const char *npz = option_text(question->call, "npz");
     const char *other =
         option_find_given(question->call, "json|latex|markdown|precision|sort|limit|group-by");
 
     if (other)
-        return refuse(err, NULL, "`%s` needs `score`: each item has its own links", other);
-    if (!!csv + !!jsonl + !!matrix > 1)
-        return refuse(err, NULL, "`csv`, `jsonl` and `matrix`: expected one of them");
+        return refuse(err, NULL, "`%s` needs `evaluate`: each item has its own links", other);
+    if (!!csv + !!jsonl + !!npz > 1)
+        return refuse(err, NULL, "`csv`, `jsonl` and `npz`: expected one of them");
     args->items.is_listed = true;
-    args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
+    args->items.asked.each.path = csv ? csv : jsonl ? jsonl : npz ? npz : "-";
     tables->output.paths = (struct format_paths){.of = {NULL}};
-    *form = csv      ? ATTN_EACH_CSV
-            : jsonl  ? ATTN_EACH_JSON_LINES
-            : matrix ? ATTN_EACH_MATRICES
-                     : ATTN_EACH_TEXTS;
+    *form = csv     ? ATTN_EACH_CSV
+            : jsonl ? ATTN_EACH_JSON_LINES
+            : npz   ? ATTN_EACH_MATRICES
+                    : ATTN_EACH_TEXTS;
     return ATTN_OK;
 }
 
@@ -44,7 +44,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     const struct attn_align_args *how = question->how;
     enum attn_each_form form = ATTN_EACH_CSV;
 
-    if (args->items.asked.items.path && !how->has_score)
+    if (args->items.asked.items.path && !how->evaluates)
         ATTN_TRY(list_links(args, question, &form, err));
     ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = form;
@@ -64,7 +64,7 @@ static enum attn_status find_times(struct question *question, struct attn_error 
     const char *times = option_text(question->call, "times");
     struct attn_ndarray weights = {0};
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
+        question->call, "Input|Items|Alignment|Figures|Model|Compute|Attention|Interventions",
         "times");
     enum attn_status status;
 
@@ -85,16 +85,16 @@ static enum attn_status score_links(struct question *question, struct attn_error
     const struct attn_align_args *how = question->how;
     const char *links = option_text(question->call, "links");
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
-        "links|score|gold");
+        question->call, "Input|Items|Alignment|Figures|Model|Compute|Attention|Interventions",
+        "links|evaluate|gold");
     enum attn_status status;
 
     question->name = NULL; /* this table has no pictures */
     if (other || args->prompt.plain.n > 0)
         status = refuse(err, NULL, "%s%s%s has no effect with `links`, which reads a file",
                         other ? "`" : "", other ? other : "a text", other ? "`" : "");
-    else if (!how->has_score || !how->gold)
-        status = refuse(err, NULL, "`links` needs `score` and `gold`");
+    else if (!how->evaluates || !how->gold)
+        status = refuse(err, NULL, "`links` needs `evaluate` and `gold`");
     else
         status = at_stage(ATTN_STAGE_INPUT,
                           attn_link_scores(links, how->gold, &question->table, err), err);
@@ -128,12 +128,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (option_text(question->call, "links"))
         return score_links(question, err);
     ATTN_TRY(question_check(question, err));
-    how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
-                   (tables_have_pictures(&args->tables) && !how->has_score);
+    how->is_soft = how->is_soft || option_text(question->call, "npz") ||
+                   (tables_have_pictures(&args->tables) && !how->evaluates);
     ATTN_TRY(open_inputs(question, err));
     if (source->embeddings && source->embeddings->rank == 1)
         return hear_words(question, err);
-    how->is_line = !how->has_score && !how->is_soft &&
+    how->is_line = !how->evaluates && !how->is_soft &&
                    (how->study ? question->items.each.form == ATTN_EACH_TEXTS
                                : !option_find_given(question->call, "sort|limit") &&
                                      !outputs_are_wanted(&args->tables.output));
@@ -150,13 +150,13 @@ const struct command command_align = {
     QUESTION_COMMAND(align),
     .usage = "[OPTIONS] --source TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
-                "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
+                "  attn-cli align -m interpreter --items pairs.jsonl --evaluate --shifted\n"
+                "  attn-cli align -m bert --items pairs.jsonl --layers all --evaluate\n"
                 "  attn-cli align -m whisper-tiny --source file:speech.wav \"Who wrote Faust?\"\n"
-                "  attn-cli align --links fast_align.talp --gold gold.txt --score\n"
+                "  attn-cli align --links fast_align.talp --gold gold.txt --evaluate\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
-                "    --score --sort ts\n",
-    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
+                "    --evaluate --sort ts\n",
+    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|prompt-name|label|label-"
              "ids|label-image|"
              "pair|types|key-mask|"
              "paired|"

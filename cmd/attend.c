@@ -271,9 +271,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(model_host_open(NULL, &none, &asked->running, false, &question->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &question->request.input, err));
     ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,
-                         &question->request.reading.queries, err));
-    ATTN_TRY(
-        read_labels(args->labels.keys, &arrays->key_labels, &question->request.reading.keys, err));
+                         &question->request.reading.query_labels, err));
+    ATTN_TRY(read_labels(args->labels.keys, &arrays->key_labels,
+                         &question->request.reading.key_labels, err));
     ATTN_TRY(request_fill(question, err));
     return measures ? measure(question, measures, err) : request_serve(question, err);
 }

@@ -266,7 +266,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
     OPTION_PARTS(parts),
-    .lacks = "types|with-prompt|label",
+    .lacks = "types|prompt-name|label",
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
     .ask = ask,

@@ -55,22 +55,6 @@ static enum attn_status check(const struct question *question, struct attn_error
     return question_check(question, err);
 }
 
-static enum attn_status compare_heads(struct question *question, struct attn_error *err)
-{
-    const struct question_args *args = question->args;
-    const struct tables_args *tables = &args->tables;
-
-    ATTN_TRY(check(question, err));
-    ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
-    question->name = "similarity";
-    question->how = NULL;
-    ATTN_TRY(question_open(question, err));
-    ATTN_TRY(question_read(question, err));
-    ATTN_TRY(attn_similarity(question->host, &question->request,
-                             tables->order.sort ? 0 : tables->order.n_most, &question->table, err));
-    return question_write(question, err);
-}
-
 /* Creates the cards if there is a page over items. */
 static enum attn_status open_cards(struct question *question, struct attn_heads_args *how,
                                    struct attn_error *err)
@@ -132,18 +116,21 @@ static enum attn_status note_types(const struct question *question, struct attn_
     return ATTN_OK;
 }
 
-static enum attn_status measure_heads(struct question *question, struct attn_error *err)
+static enum attn_status ask(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     struct attn_heads_args *how = question->how, drawn;
     struct heads_data *data = question->own;
     const char *file = option_text(question->call, "pattern");
 
+    question->example = EXAMPLE;
     ATTN_TRY(check(question, err));
     if (how->composition) {
         how->n_most = SIZE_MAX; /* sorted before they are limited */
         choose_pairs(question);
     }
+    if (how->by == ATTN_HEADS_BY_PAIR && !args->tables.order.sort)
+        how->n_most = args->tables.order.n_most;
     if (weights_option(how)) {
         ATTN_TRY(question_begin_items(question, err));
         ATTN_TRY(question_open(question, err));
@@ -164,12 +151,6 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
     question->picture.cards = data->cards;
     ATTN_TRY(question_write(question, err));
     return note_types(question, err);
-}
-
-static enum attn_status ask(struct question *question, struct attn_error *err)
-{
-    question->example = EXAMPLE;
-    return (option_text(question->call, "pairs") ? compare_heads : measure_heads)(question, err);
 }
 
 static enum attn_status probe(struct question *question, struct attn_error *err)
@@ -196,8 +177,8 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
-    .ways = "--pairs, --from-weights, --items FILE",
-    .examples = "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
+    .ways = "--by pair, --from-weights, --items FILE",
+    .examples = "  attn-cli heads -m fable --by pair --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
                 "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
@@ -225,11 +206,11 @@ const struct command command_probe = {
                 "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
                 "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",
     OPTION_PARTS(probe_parts),
-    .lacks = "special|with-prompt|max-input|positions|key-mask|patch|steer|project|rescale|"
+    .lacks = "special|prompt-name|max-input|positions|key-mask|patch|steer|project|rescale|"
              "knockout|mmproj|"
              "mask|scale|eps|similarity|masking|algorithm|dropout",
     .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"
-                 "pairs|localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
+                 "localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
                  "id|foil|foil-id|at|metric",
     .plain = "probe",
     .args_size = sizeof(struct question_args),

@@ -41,14 +41,29 @@ static const struct attn_param path_rows[] = {
     OPTION_TEXTS(NULL, "PATH", struct inspect_args, paths, NULL),
 };
 
+static enum attn_status read_length(const struct attn_param *param, void *home, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    struct inspect_args *args = home;
+    const size_t size = strcspn(text, ":");
+    const char *source = text[size] ? text + size + 1 : NULL;
+    int64_t n = 0, n_source = 0;
+
+    (void)param;
+    if (!attn_parse_int(text, size, 1, MAX_LENGTH, &n) ||
+        (source && !attn_parse_int(source, strlen(source), 1, MAX_LENGTH, &n_source)))
+        return attn_param_refuse(err, label, text, "T or T:S, from 1 to %d", MAX_LENGTH);
+    args->length = (size_t)n;
+    args->source_length = (size_t)n_source;
+    return ATTN_OK;
+}
+
 static const struct attn_param inspect_rows[] = {
-    ATTN_PARAM(COUNT, "length", "T", struct inspect_args, length,
+    ATTN_PARAM(OWN, "length", "T[:S]", struct inspect_args, length,
                "count the cost of a run of T tokens, also with other kinds of attention; "
-               "default: as many as the model takes, or 1024 when it has no limit",
-               .least = 1, .most = MAX_LENGTH),
-    ATTN_PARAM(COUNT, "source-length", "S", struct inspect_args, source_length,
-               "rows of the source, for models with cross-attention; default: T", .least = 1,
-               .most = MAX_LENGTH),
+               "default: as many as the model takes, or 1024 when it has no limit. S are the rows "
+               "of the source, for models with cross-attention; default: T",
+               .read = read_length),
     DOCUMENT_JSON(struct inspect_args, document.json,
                   "write one JSON document, with exact numbers, sizes in bytes"),
     ATTN_PARAM(FLAG, "check", NULL, struct inspect_args, has_check,
@@ -122,7 +137,7 @@ static enum attn_status open_file(const struct inspect_args *args, struct inspec
 {
     const struct model_args *model = &args->model;
 
-    if (args->length > 0 || args->source_length > 0)
+    if (args->length > 0)
         return refuse(err, "give the model's directory",
                       "'%s' is a file of tensors, and lengths need a model", model->name);
     if (model->config || model->vocab || model->weights)
@@ -159,14 +174,12 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
                       image->patch_height > 0 ? "positions" : "tokens");
     n_source = args->source_length > 0 ? args->source_length : n < most ? n : most;
     if (n_source > most)
-        return refuse(err, NULL, "'`source_length`' is %zu, '%s' takes at most %zu rows", n_source,
-                      inspection->shown.name, most);
+        return refuse(err, NULL, "'`length`' has a source of %zu rows, '%s' takes at most %zu",
+                      n_source, inspection->shown.name, most);
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                       attn_cost_find(inspection->model, n, n_source, &inspection->cost, err), err));
     if (args->source_length > 0 && inspection->cost.n_source == 0)
-        return refuse(err, NULL,
-                      "'`source_length`' is given, and no layer of '%s' attends to a "
-                      "source",
+        return refuse(err, NULL, "'`length`' has a source, and no layer of '%s' attends to one",
                       inspection->shown.name);
     return ATTN_OK;
 }
@@ -205,7 +218,7 @@ static enum attn_status open_alone(const struct inspect_args *args, struct inspe
                                    struct attn_error *err)
 {
     const enum attn_status status = err->status;
-    const bool needs_model = args->length > 0 || args->source_length > 0 || args->model.vocab;
+    const bool needs_model = args->length > 0 || args->model.vocab;
 
     if (status == ATTN_UNSUPPORTED)
         attn_error_hint(err, "'attn-cli inspect FILE' shows the tensors of any file");
@@ -265,7 +278,7 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
     inspection->shown.name = args->model.name;
     inspection->shown.is_verbose = args->is_verbose;
     inspection->shown.has_check = args->has_check;
-    inspection->shown.with_prompt = "--with-prompt";
+    inspection->shown.prompt_name = "--prompt-name";
     inspection->shown.no_tokenizer = inspection->no_tokenizer.message;
     inspection->shown.given.cancel = interrupt_flag();
     if (args->model.name && is_file(args->model.name))

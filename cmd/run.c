@@ -271,11 +271,11 @@ static enum attn_status collect(struct question *question, struct attn_error *er
 
     if (output_path(output, "npz") && output_path(output, "npy"))
         return refuse(err, NULL, "`npz` and `npy` are given, expected one of them with `items`");
-    how.array = output_path(output, "npz");
-    if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
-        !strstr(how.array, ".npy"))
-        return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.array);
-    listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0 &&
+    how.npz = output_path(output, "npz");
+    if (output_path(output, "npy") && (how.npz = output_path(output, "npy")) &&
+        !strstr(how.npz, ".npy"))
+        return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.npz);
+    listing.has_no_rows = how.npz && asked->predict.top == 0 && asked->predict.n_next == 0 &&
                           !prompt_has_labels(&args->prompt);
     if (args->answer.at.text && asked->selection.queries.text)
         return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");

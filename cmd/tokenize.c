@@ -15,24 +15,23 @@
 #include <stdio.h>
 #include <string.h>
 
-enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT, FORMAT_CSV };
+enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_PAIRS, FORMAT_TEXT };
 
 /* Options for pairs of input and target, on which a model is trained. A pair is either a prefix of
  * the text with its next token, or a window that slides over the text with the same window one
  * token later, which contains one prediction per token. */
 struct pairs_args {
-    bool is_wanted; /* --pairs */
-    size_t window;  /* in tokens; 0: prefixes instead of windows */
-    size_t stride;  /* tokens from one window to the next; 0: not given */
+    size_t window; /* in tokens; 0: prefixes instead of windows */
+    size_t stride; /* tokens from one window to the next; 0: not given */
 };
 
 struct tokenize_args {
     struct prompt_args prompt; /* with --decode, its text argument is a list of ids */
     struct model_args model;
     struct pairs_args pairs;
-    const char *pair; /* --pair: the second text, or NULL */
-    bool is_target;   /* --target */
-    int format;       /* enum format */
+    const char *pair;   /* --pair: the second text, or NULL */
+    bool is_of_decoder; /* --stack decoder */
+    int format;         /* enum format */
     bool is_quiet;
     struct document_args document;
     int invalid; /* enum attn_invalid_text */
@@ -42,9 +41,10 @@ static const struct attn_param input_rows[] = {
     ATTN_PARAM(TEXT, "pair", "TEXT", struct tokenize_args, pair,
                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
                "[SEP]; lines then end with the token's type and with its text"),
-    ATTN_PARAM(FLAG, "target", NULL, struct tokenize_args, is_target,
-               "the text is in the target language: a translator with source.spm and target.spm "
-               "has two tokenizers, and takes the source's otherwise"),
+    ATTN_PARAM(SWITCH, "stack", NULL, struct tokenize_args, is_of_decoder,
+               "of a translator with two tokenizers, source.spm and target.spm: what reads the "
+               "text, encoder (default), or decoder, in the target language",
+               .words = "encoder|decoder"),
     ATTN_PARAM(CHOICE, "invalid", NULL, struct tokenize_args, invalid,
                "what to do with bytes that are not UTF-8: report an error (default), replace "
                "them by U+FFFD, or take them as they are (byte-level BPE only)",
@@ -57,9 +57,9 @@ static const struct attn_param input_rows[] = {
 
 static const struct attn_param format_rows[] = {
     ATTN_PARAM(CHOICE, "format", NULL, struct tokenize_args, format,
-               "one token per line (default); all ids on one line; one JSON object; or the text "
-               "that is tokenized, as of `chat`",
-               .words = "table|ids|json|text"),
+               "one token per line (default); all ids on one line; beginnings of the text, each "
+               "with the next token; or the text that is tokenized, as of `chat`",
+               .words = "table|ids|pairs|text"),
 };
 
 static const struct attn_param other_rows[] = {
@@ -68,9 +68,6 @@ static const struct attn_param other_rows[] = {
 };
 
 static const struct attn_param pairs_rows[] = {
-    ATTN_PARAM(FLAG, "pairs", NULL, struct pairs_args, is_wanted,
-               "instead of tokens, print each beginning of the text with the token that comes "
-               "next"),
     ATTN_PARAM(COUNT, "window", "W", struct pairs_args, window,
                "print each window of W tokens, its target (the window one token later) and "
                "the W predictions in it",
@@ -104,9 +101,9 @@ struct page {
     struct attn_json_writer json; /* writes to `text` */
 };
 
-static bool pairs_are_wanted(const struct pairs_args *args)
+static bool pairs_are_wanted(const struct tokenize_args *args)
 {
-    return args->is_wanted || args->window > 0;
+    return args->format == FORMAT_PAIRS || args->pairs.window > 0;
 }
 
 /* Returns false after the reader closed the pipe. There are many more pairs than tokens, so no more
@@ -224,9 +221,9 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
                         .tokenizer = tokenizer,
                         .ids = encoding->ids,
                         .n = encoding->n,
-                        .is_json = all->format == FORMAT_JSON,
+                        .is_json = all->document.json != NULL,
                         .json.out = &page.text};
-    const size_t least = args->is_wanted ? 1 : args->window;
+    const size_t least = args->window > 0 ? args->window : 1;
     enum attn_status status;
 
     if (encoding->n <= least)
@@ -234,7 +231,7 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
                        "the text has %zu token%s, expected %zu or more: %s of %zu and the "
                        "token after it",
                        encoding->n, encoding->n == 1 ? "" : "s", least + 1,
-                       args->is_wanted ? "a beginning" : "a window", least);
+                       args->window > 0 ? "a window" : "a beginning", least);
     ATTN_TRY(attn_pair_table(&page.pair, err));
     status = put_all(&page, args->window, args->stride > 0 ? args->stride : 1, err);
     attn_table_free(page.pair);
@@ -329,11 +326,11 @@ static enum attn_status print_tokens(const struct tokenize_args *args,
     }
     status = attn_token_table(tokenizer, encoding, chat, &tokens, err);
     if (status == ATTN_OK)
-        status = args->format == FORMAT_JSON
-                     ? print_json(out, tokens, encoding, chat != NULL, err)
-                     : attn_table_write(
-                           tokens, args->format == FORMAT_CSV ? ATTN_TABLE_CSV : ATTN_TABLE_TABBED,
-                           -1, out, err);
+        status =
+            args->document.json
+                ? print_json(out, tokens, encoding, chat != NULL, err)
+                : attn_table_write(tokens, args->document.csv ? ATTN_TABLE_CSV : ATTN_TABLE_TABBED,
+                                   -1, out, err);
     attn_table_free(tokens);
     return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
@@ -364,9 +361,8 @@ static enum attn_status encode_text(const struct tokenize_args *args,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
     attn_encoding_note(&encoding, tokenizer, (struct attn_notes){note_message, NULL, NULL});
     if (status == ATTN_OK)
-        status = pairs_are_wanted(&args->pairs)
-                     ? print_pairs(args, tokenizer, &encoding, out, err)
-                     : print_tokens(args, tokenizer, &encoding, chat, out, err);
+        status = pairs_are_wanted(args) ? print_pairs(args, tokenizer, &encoding, out, err)
+                                        : print_tokens(args, tokenizer, &encoding, chat, out, err);
     attn_encoding_release(&encoding);
     return status;
 }
@@ -439,21 +435,23 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
         if (attn_chat_is_wanted(&args->prompt.asked.chat))
             ATTN_TRY(attn_chat_check_reading(&args->prompt.asked.reading, err));
     }
-    if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(pairs)))
+    if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(args)))
         return refuse(err, NULL, "'`pair`' is a second text, which '`%s`' does not take",
                       args->prompt.asked.input.ids ? "decode"
-                      : pairs->is_wanted           ? "pairs"
-                                                   : "window");
-    if (pairs->is_wanted && pairs->window > 0)
-        return refuse(err, NULL, "'`pairs`' and '`window`' are two forms of output");
+                      : pairs->window > 0          ? "window"
+                                                   : "format pairs");
+    if (args->format != FORMAT_TABLE && pairs->window > 0)
+        return refuse(err, NULL, "'`format`' and '`window`' are two forms of output");
+    if (args->format != FORMAT_PAIRS && (args->document.json || args->document.csv) &&
+        option_find_given(call, "format"))
+        return refuse(err, NULL, "`format` and `%s` are two forms of output",
+                      args->document.json ? "json" : "csv");
     if (pairs->stride > 0 && pairs->window == 0)
         return refuse(err, "--window W says how long a window is",
                       "'`stride`' is given without '`window`'");
-    if (pairs_are_wanted(pairs) && args->prompt.asked.input.ids)
+    if (pairs_are_wanted(args) && args->prompt.asked.input.ids)
         return refuse(err, NULL, "pairs are made of a text, not of '`decode`'");
-    if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
-        return refuse(err, NULL, "pairs have no '`format` ids', expected table or json");
-    if (pairs_are_wanted(pairs) && args->document.csv)
+    if (pairs_are_wanted(args) && args->document.csv)
         return refuse(err, "`json` FILE writes pairs",
                       "`csv` has one line per token, and no pairs");
     return ATTN_OK;
@@ -469,8 +467,6 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
 
     ATTN_TRY(check(call, err));
     ATTN_TRY(document_open(call, &args->document, err));
-    if (args->document.json || args->document.csv)
-        args->format = args->document.json ? FORMAT_JSON : FORMAT_CSV;
     ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
     status = args->prompt.asked.input.ids
                  ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)
@@ -478,10 +474,10 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
-    side = args->is_target ? attn_tokenizer_target(tokenizer) : tokenizer;
-    if (args->is_target && side == tokenizer)
+    side = args->is_of_decoder ? attn_tokenizer_target(tokenizer) : tokenizer;
+    if (args->is_of_decoder && side == tokenizer)
         status = refuse(err, NULL,
-                        "'`target`' is for a translator with two tokenizers, source.spm and "
+                        "'`stack decoder`' is for a translator with two tokenizers, source.spm and "
                         "target.spm; this model has one");
     else
         status = (args->prompt.asked.input.ids ? decode : encode)(args, side, call->out, err);
@@ -500,17 +496,17 @@ const struct command command_tokenize = {
         "tab are \\n"
         " and \\t, and bytes that cannot be shown are \\xNN.\n"
         "\n"
-        "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
-        "next. With --window a line is the number of the window, then `input` or `target`\n"
-        "and its text, or `predict`, the tokens so far and the next one.\n",
+        "With --format pairs a line is a beginning of the text, a tab and the token that\n"
+        "comes next. With --window a line is the number of the window, then input or\n"
+        "target and its text, or predict, the tokens so far and the next one.\n",
     .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
                 "  attn-cli tokenize --decode \"804 1041 1446\"\n"
-                "  attn-cli tokenize --pairs \"Life is short\"\n"
+                "  attn-cli tokenize --format pairs \"Life is short\"\n"
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize -m fable --json cat.json \"The cat sat\"\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
-    .lacks = "with-prompt|max-input",
+    .lacks = "prompt-name|max-input",
     .args_size = sizeof(struct tokenize_args),
     .work = tokenize,
 };

@@ -25,8 +25,6 @@ enum attn_status document_open(struct call *call, const struct document_args *ar
 
     if (args->json && args->csv)
         return refuse(err, NULL, "`json` and `csv` are given, expected one of them");
-    if (path && option_find_given(call, "format"))
-        return refuse(err, NULL, "`format` is another name of `json` and `csv`, expected one");
     if (!path || strcmp(path, "-") == 0)
         return ATTN_OK;
     ATTN_TRY(attn_format_check_name(attn_format_find(name), name, path, false, err));

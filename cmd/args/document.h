@@ -12,7 +12,7 @@ struct document_args {
 
 extern const struct attn_param_list document_options;
 
-/* Lets CALL->out write to the path of ARGS. Refuses two paths, and --format beside one. */
+/* Lets CALL->out write to the path of ARGS. Refuses two paths. */
 enum attn_status document_open(struct call *call, const struct document_args *args,
                                struct attn_error *err);
 

@@ -16,7 +16,7 @@ struct items_args {
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
     {                                                                                              \
-        .asked.study.max_failed = -1                                                               \
+        .asked.study.max_errors = -1                                                               \
     }
 
 /* The state of a command with items. Initialize with = {0}. */

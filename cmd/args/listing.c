@@ -10,9 +10,9 @@
 static enum attn_status check_options(const struct call *call, const char *headings,
                                       const char *names, struct attn_error *err)
 {
-    static const char known_headings[] = "Items|Model|Precision|Attention|Interventions|Other";
+    static const char known_headings[] = "Items|Model|Compute|Attention|Interventions|Other";
     static const char known_names[] =
-        "special|special-tokens|with-prompt|max-input|source|source-"
+        "special|special-tokens|prompt-name|max-input|source|source-"
         "file|continuation|chat|system|messages|"
         "tower|tiles|image-tiles|csv|json|jsonl|max-errors|resume|shard";
 

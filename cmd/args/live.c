@@ -32,7 +32,7 @@ enum attn_status live_check(const struct question *question, struct attn_error *
     /* options that name a file, or that need another kind of page */
     static const char others[] = "explain|grad|patch|steer|embeds|ids|source-file|"
                                  "source-ids|key-mask|config|weights|adapter|queries|"
-                                 "figure|with-prompt|chat|system|messages";
+                                 "figure|prompt-name|chat|system|messages";
     const struct call *call = question->call;
     const char *live = option_text(call, "live");
     const bool is_live = live;

@@ -68,7 +68,7 @@ static const struct attn_param tower_rows[] = {
 };
 const struct attn_param_list tower_options = ATTN_PARAM_LIST("Pictures", tower_rows);
 
-const struct attn_param_list compute_options = ATTN_PARAM_LIST("Precision", compute_rows);
+const struct attn_param_list compute_options = ATTN_PARAM_LIST("Compute", compute_rows);
 
 /* --- Where models are ------------------------------------------------------------------------- */
 

@@ -120,8 +120,8 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
         attention_kinds_print(call->out);
     else if (!colormaps_print(call, &args->tables.picture))
         status = end_each(&question, command->ask(&question, err), err);
-    if (status == ATTN_OK && question.items.sum.n_failed > 0 && question.items.args.max_failed < 0)
-        call->exit_code = EXIT_FAILED_RECORDS;
+    if (status == ATTN_OK && question.items.sum.n_failed > 0 && question.items.args.max_errors < 0)
+        call->exit_code = EXIT_FAILED_ITEMS;
     release(&question);
     return status;
 }

@@ -14,13 +14,14 @@
  * text, whether the same command may succeed later) */
 #define EXIT_MAP(X)                                                                                \
     X(DONE, 0, "done", false)                                                                      \
-    X(INTERNAL, 1, "internal failure or out of memory", true)                                      \
+    X(INTERNAL, 1, "internal failure", false)                                                      \
     X(USAGE, 2, "usage: options and their values", false)                                          \
     X(MODEL, 3, "model or vocabulary unreadable", false)                                           \
     X(INPUT, 4, "invalid input: text, ids or arrays", false)                                       \
     X(OUTPUT, 5, "output cannot be written", true)                                                 \
-    X(FAILED_RECORDS, 6, "finished, but some items failed", false)                                 \
-    X(CHECK, 7, "a check failed", false)
+    X(FAILED_ITEMS, 6, "items failed", false)                                                      \
+    X(CHECK, 7, "a check failed", false)                                                           \
+    X(MEMORY, 8, "out of memory", true)
 
 enum {
 #define EXIT_ENUM(name, code, text, may_retry) EXIT_##name = (code),

@@ -13,25 +13,12 @@
 static const struct {
     const char *field, *option;
 } others[] = {
-    {"array", "npz"},
-    {"form", "items-format"},
-    {"has_contrasts", "contrast"},
-    {"has_effect", "effect"},
-    {"has_score", "score"},
-    {"is_cumulative", "cumulative"},
-    {"is_resumed", "resume"},
-    {"is_shifted", "shifted"},
-    {"is_soft", "soft"},
-    {"knockouts", "knockout"},
-    {"max_failed", "max-errors"},
-    {"n_shard", "shard"},
-    {"patches", "patch"},
-    {"places", "positions"},
-    {"reading.keys", "key-labels"},
-    {"reading.queries", "query-labels"},
-    {"references", "reference"},
-    {"sets", "set"},
-    {"text_template", "template"},
+    {"form", "items-format"},    {"has_contrasts", "contrast"},
+    {"has_effect", "effect"},    {"is_cumulative", "cumulative"},
+    {"is_resumed", "resume"},    {"is_shifted", "shifted"},
+    {"is_soft", "soft"},         {"knockouts", "knockout"},
+    {"patches", "patch"},        {"places", "positions"},
+    {"references", "reference"}, {"sets", "set"},
 };
 
 /* Fields with which messages begin. */

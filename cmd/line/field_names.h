@@ -18,7 +18,7 @@ void field_names_show(const char *text, char *out, size_t size);
  * run". */
 bool field_names_fit(const char *text, const struct command *command);
 
-/* Whether the option NAME fills a field of FIELDS, "heads|n_shard". */
+/* Whether the option NAME fills a field of FIELDS, "heads|is_soft". */
 bool field_names_have(const char *fields, const char *name);
 
 /* Stores the command line ITEMS [n], borrowed, by which texts of the user are recognized. */

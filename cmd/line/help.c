@@ -280,7 +280,7 @@ static size_t count_lines(const struct command *command, const char *heading, si
 /* Whether the first screen leaves out the options under HEADING, which almost all commands have. */
 static bool is_left_out(const char *heading)
 {
-    return strcmp(heading, "Precision") == 0 || strcmp(heading, "Other") == 0;
+    return strcmp(heading, "Compute") == 0 || strcmp(heading, "Other") == 0;
 }
 
 /* Prints the names of COMMAND's options in N_LINE lines: two lines for the headings with most

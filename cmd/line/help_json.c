@@ -50,7 +50,8 @@ static void push_words(struct attn_json_writer *json, const char *words)
     attn_json_end(json);
 }
 
-/* Writes the word of PARAM that has VALUE; null if no word has it. */
+/* Writes the word of PARAM that has VALUE; if none of its values is VALUE, the first, which changes
+ * nothing; null if it has no values. */
 static void push_choice(struct attn_json_writer *json, const struct attn_param *param, int value)
 {
     const char *words = param->words;
@@ -58,6 +59,8 @@ static void push_choice(struct attn_json_writer *json, const struct attn_param *
 
     for (; words && (param->values ? param->values[i] : (int)i) != value; i++)
         words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
+    if (!words && param->values)
+        words = param->words;
     attn_json_string(json, words, words ? strcspn(words, "|") : 0);
 }
 

@@ -111,10 +111,10 @@ void process_begin(int *argc, char ***argv)
     prepare_consoles();
     for (int i = 0; texts && i < *argc; i++)
         if (!(texts[i] = attn_windows_narrow(wide[i])))
-            exit(EXIT_INTERNAL);
+            exit(EXIT_MEMORY);
     LocalFree(wide);
     if (!texts)
-        exit(EXIT_INTERNAL);
+        exit(EXIT_MEMORY);
     *argv = texts;
 }
 

@@ -45,7 +45,7 @@ int report(const struct command *command, const struct attn_error *err)
     field_names_show(err->message, line, sizeof line);
     field_names_show(err->hint, hint, sizeof hint);
     print_error(line, field_names_fit(err->hint, command) ? hint : NULL);
-    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
+    return err->status == ATTN_NO_MEMORY ? EXIT_MEMORY : codes[err->stage];
 }
 
 void report_json(const struct command *command, const struct attn_error *err, int code)

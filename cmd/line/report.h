@@ -9,7 +9,7 @@ struct command;
 
 /* Prints ERR and its hint. COMMAND, which may be NULL, is the command that failed; the hint is left
  * out if it names options that COMMAND doesn't have. Returns the exit code of ERR's stage, but
- * EXIT_INTERNAL if memory ran out, and EXIT_MODEL if a file of weights was truncated during the
+ * EXIT_MEMORY if memory ran out, and EXIT_MODEL if a file of weights was truncated during the
  * run. */
 int report(const struct command *command, const struct attn_error *err);
 

@@ -137,12 +137,12 @@ const struct topic topics[] = {
      .examples = "  attn-cli models\n"
                  "  attn-cli inspect fable\n"
                  "  attn-cli run --model fable --top 3 \"The keys to the cabinet\"\n"},
-    {.name = "precision",
+    {.name = "compute",
      .summary = "how exactly products are computed",
      .text = "bf16 rounds weights and what they are multiplied by to bfloat16; sums, scores,\n"
              "softmax, norms and the residual stream stay float32. Its digits depend on the\n"
              "processor.\n",
-     .heading = "Precision",
+     .heading = "Compute",
      .examples = "  attn-cli run --compute bf16 --top 2 \"The keys to the cabinet\"\n"
                  "  attn-cli score --compute bf16 \"The keys to the cabinet\"\n"
                  "  attn-cli ablate --compute bf16 --by layer --target ' are' \"The keys\"\n"},
@@ -347,6 +347,7 @@ static const struct {
     {"metrics", "predictions", "help answer"},
     {"pictures-and-questions|vision", "pictures-and-questions", "help pictures"},
     {"perplexity|surprisal", "predictions", "score TEXT"},
+    {"precision", "formats", "help output"},
     {"predictions", NULL, "score --help"},
     {"probes", NULL, "probe needle"},
     {"proteins", NULL, NULL},

@@ -210,7 +210,7 @@ START_TEST(attention_and_questions_have_the_bits_of_the_binary)
     SAME("ablate", "-m", "fable", "--target", " are", "--foil", " is", "--json", "-", keys);
     SAME("attribute", "-m", "fable", "--target", " are", "--foil", " is", "--json", "-", keys);
     SAME("heads", "-m", "fable", "--json", "-", texts[1]);
-    SAME("heads", "-m", "fable", "--pairs", texts[1]);
+    SAME("heads", "-m", "fable", "--by", "pair", texts[1]);
     SAME("diff", "-m", "fable", texts[1], "The dog sat. The cat sat.");
     SAME("generate", "-m", "fable", "-n", "12", "The old");
     SAME("run", "-m", "fable", "--heads", "9.9", "x");

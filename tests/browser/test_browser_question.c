@@ -352,7 +352,7 @@ START_TEST(a_pair_of_heads_opens_the_first)
     struct cells cells;
 
     enter();
-    RUN("heads", "-m", "fable", "--pairs", keys);
+    RUN("heads", "-m", "fable", "--by", "pair", keys);
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     click_on(&cells, 30, 24); /* 3.6 and 3.0: both triangles are there */

@@ -263,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     attn_items_free(items);
     check_same_items(&whole, &again);
     again.n = 0;
-    options.n_shard = N_SHARD;
+    options.shards = N_SHARD;
     for (options.shard = 0; options.shard < N_SHARD; options.shard++) {
         FUZZ_CHECK(attn_items_open(&options, &items, NULL) == ATTN_OK);
         read_all(items, &again, false);

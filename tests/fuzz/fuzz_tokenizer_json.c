@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 const struct attn_encode_options options = {
                     .size = sizeof options,
                     .special = (enum attn_special)(bits & 1),
-                    .special_tokens = (enum attn_special_tokens)(bits >> 1)};
+                    .special_tokens = (enum attn_special_tokens)(1 + (bits >> 1))};
 
                 attn_fuzz_check_text(tokenizer, &options, texts[i]);
             }

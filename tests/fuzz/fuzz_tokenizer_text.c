@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .size = sizeof options,
         .special = (enum attn_special)(bits & 1),
         .invalid = (enum attn_invalid_text)((bits >> 1 & 3) % 3),
-        .special_tokens = (enum attn_special_tokens)(bits >> 3 & 1)};
+        .special_tokens = (enum attn_special_tokens)(1 + (bits >> 3 & 1))};
     const struct attn_tokenizer *tokenizer = open_style(style);
     const char *text = (const char *)data;
     const bool is_utf8 = attn_utf8_valid_length(text, size) == size;

@@ -68,7 +68,7 @@ class Arguments(TestCase):
                 ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
                 ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
                 ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
-                ("max_failed", 0, lambda x: m.score(items=[{"text": KEYS}], max_failed=x)),
+                ("max_errors", 0, lambda x: m.score(items=[{"text": KEYS}], max_errors=x)),
                 ("precision", -1, lambda x: m.heads(KEYS).render("csv", precision=x)),
                 ("limit", 0, lambda x: m.heads(KEYS).sort(limit=x))):
             for value in (least - 1, 2**70):
@@ -96,9 +96,9 @@ class Arguments(TestCase):
                 ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
                 ("item 1 is int, expected a text or a dict", lambda: m.heads(items=[KEYS, 1])),
                 ("references is one text", lambda: m.ablate(
-                    KEYS, **ARE, with_="mean", references=KEY)),
+                    KEYS, **ARE, replacement="mean", references=KEY)),
                 ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
-                ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
+                ("references needs replacement", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
                 ("verify needs estimate", lambda: m.patch(*two, **ARE, verify=3)),
                 ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
                 ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),
@@ -118,7 +118,7 @@ class Arguments(TestCase):
                     self.assertRegex(method.__doc__, rf"\n *{argument} +\S", (name, argument))
         self.assertEqual(inspect.signature(attn.Model.ablate).parameters["by"].default, "head")
         m = model()
-        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="denoise")["effect"],
+        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="restore")["effect"],
                          m.patch(KEYS, KEY, **ARE, site="z")["effect"])
         self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=0)["estimate"],
                          m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=2)["estimate"])

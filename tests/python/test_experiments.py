@@ -30,8 +30,8 @@ class Tables(TestCase):
                  m.heads(TEXT, measures=["self", "punctuation", "n_punctuation"])),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
-                (["ablate", *ANSWER, "--by", "mlp", "--with", "mean", KEYS],
-                 m.ablate(KEYS, by="mlp", with_="mean", **HOW)),
+                (["ablate", *ANSWER, "--by", "mlp", "--replacement", "mean", KEYS],
+                 m.ablate(KEYS, by="mlp", replacement="mean", **HOW)),
                 (["ablate", *ANSWER, "--set", "a=1.1,2.5", "--set", "b=3.*", KEYS],
                  m.ablate(KEYS, sets={"a": [(1, 1), (2, 5)], "b": "3.*"}, **HOW)),
                 (["ablate", *ANSWER, "--set", "3.*", KEYS], m.ablate(KEYS, sets=["3.*"], **HOW)),
@@ -60,7 +60,7 @@ class Tables(TestCase):
                  m.patch(KEYS, KEY, site="mlp_post", estimate="atp", limit=4, direction="noise", **HOW)),
                 (["score", KEYS], m.score(KEYS)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
-                (["heads", "--pairs", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
+                (["heads", "--by", "pair", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
                 (["diff", "--with-attention", "window:2", KEYS], m.diff(KEYS, with_attention="window:2"))):
             rows = cli_table(arguments[0], "-m", "fable", *arguments[1:])
             self.assertEqual(len(table), len(rows), arguments)

@@ -198,7 +198,7 @@ class Items(TestCase):
         self.assertEqual([note.code for note in t.notes], ["item_failed"])
         self.assertEqual((t.info["n_item"], t.info["n_failed"], t["n"][0]), (3, 1, 2))
         self.assertTrue(any("barks" in note for note in t.notes))
-        self.assert_raises(attn.Error, "", model().ablate, items=[{"text": KEYS}], max_failed=0)
+        self.assert_raises(attn.Error, "", model().ablate, items=[{"text": KEYS}], max_errors=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model().ablate(items=ITEMS, by="mlp")
@@ -220,15 +220,15 @@ class Items(TestCase):
             self.assertEqual(len(read("all.csv").splitlines()), 1 + 4 * 5 + 1)
             rows = read("all.csv").splitlines()[1:21:5]
             self.assertEqual([row.split(",")[0] for row in rows], ["k1", "k2", "k3", "k4"])
-            problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_failed=0)
+            problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_errors=0)
             self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 4$")
-            self.assert_raises(attn.Error, "has rows of other options", ask, "cut.csv", with_="mean", resume=True)
+            self.assert_raises(attn.Error, "has rows of other options", ask, "cut.csv", replacement="mean", resume=True)
             again = ask("cut.csv", resume=True)
             self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
             self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])
             good = dict(items=ITEMS, by="mlp", each=os.path.join(folder, "good.csv"))
             model().ablate(**good)
-            self.assert_raises(attn.InvalidError, "has other values", model().ablate, **good, with_="mean", resume=True)
+            self.assert_raises(attn.InvalidError, "has other values", model().ablate, **good, replacement="mean", resume=True)
             for i in range(2):
                 ask("part.csv", shard=(i, 2))
             parts = [read(f"part-0000{i}-of-00002.csv") for i in range(2)]
@@ -256,7 +256,7 @@ class Items(TestCase):
                 (TypeError, "item 0 has the key 3", dict(items=[{3: "a"}])),
                 (TypeError, "object under 'x'", dict(items=[{"x": object()}])),
                 (TypeError, "group_by needs items", dict(group_by="a")),
-                (TypeError, "max_failed needs items", dict(max_failed=0)),
+                (TypeError, "max_errors needs items", dict(max_errors=0)),
                 (TypeError, "interval needs bootstrap", dict(items=ITEMS, interval=90)),
                 (attn.InvalidError, "LABEL=A:B", dict(items=ITEMS, paired="number")),
                 (attn.FileError, "no-such", dict(items="/no-such.csv")),

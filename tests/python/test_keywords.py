@@ -29,7 +29,7 @@ CALLS = {
 }
 
 # Options with another name, for all commands that have them.
-NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
+NAMES = {"from": "from_", "set": "sets", "reference": "references", "label": "labels",
          "tokens": "n", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
@@ -42,13 +42,12 @@ ELSEWHERE = {
                                  "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
     "the terminal": "heatmap width color quiet verbose help help-all",
-    "Model.similarity": "pairs",
     "Result.measures of Model.map": "attend --measures",
     "Model.map": "run --tower",
     "Table.sort, where and select of what attend gives": "attend --sort attend --limit attend --where attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
     "arrays and files, and no model": "align --times align --links",
-    "the rows of soft=True": "align --matrix",
+    "the rows of soft=True": "align --npz",
     "dropout_mask": "attend --keep",
     "the figure of two texts": "diff --heads diff --queries",
     "the arithmetic of one row in words and figures": "explain",
@@ -121,7 +120,7 @@ class Keywords(TestCase):
                 ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "value:up"),
                 ("attribute", (KEYS,), {**ARE, "method": "attn_x_grad"}, [*options, "--method", "attn_x_grad", KEYS], "layer"),
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
-                ("similarity", (KEYS,), {}, ["--pairs", KEYS], "js:down")):
+                ("similarity", (KEYS,), {}, ["--by", "pair", KEYS], "js:down")):
             tool = "heads" if name == "similarity" else name
             for sort, limit in ((column, 3), (column, 0), (None, 3)):
                 more = [*(["--sort", sort] if sort else []), *(["--limit", str(limit)] if limit else [])]

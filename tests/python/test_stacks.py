@@ -197,7 +197,7 @@ class Sounds(ModelCase):
         self.assertEqual(len(self.model.align([3, 5, 6, 7], source=self.sound, limit=2)), 2)
         self.assert_raises(TypeError, "shifted has no effect", self.model.align, [3, 5], source=self.sound, shifted=True)
         with self.assertWarns(UserWarning):
-            self.assertIn("a sound", self.model.align(items=[{"ids": [3, 5], "source": f"file:{self.sound}"}])[0]["error"])
+            self.assertIn("a sound", self.model.align(items=[{"ids": [3, 5], "source": f"file:{self.sound}"}])[0]["error"]["message"])
 
     @needs_cli
     def test_items_have_sounds(self):

@@ -24,7 +24,7 @@ ARGUMENTS = {
     "ablate": lambda text: model().run(TEXT, ablate="2.1" + text),
     "knockout": lambda text: model().run(TEXT, knockout="2>1" + text),
     "patch": lambda text: model().run(TEXT, patch=["z:1=a.npz" + text]),
-    "with_prompt": lambda text: model().run(TEXT, with_prompt="query" + text),
+    "prompt_name": lambda text: model().run(TEXT, prompt_name="query" + text),
     "next": lambda text: model().run(TEXT, next=[" are" + text]),
     "attention": lambda text: model().run(TEXT, attention="window:2" + text),
     "measures": lambda text: model().map([TEXT], measures="entropy" + text),
@@ -62,10 +62,10 @@ class Texts(TestCase):
             with open(f"{folder}/config_sentence_transformers.json", "w", encoding="utf-8") as file:
                 json.dump({"prompts": {"film": "a film of "}}, file)
             m = attn.open(folder)
-            put = m.run("clever cats", with_prompt="film", sites="sentence_embed").sentence_embed
+            put = m.run("clever cats", prompt_name="film", sites="sentence_embed").sentence_embed
             self.assert_same(put, m.run("a film of clever cats", sites="sentence_embed").sentence_embed)
             self.assertTrue((put != m.run("clever cats", sites="sentence_embed").sentence_embed).any())
-            self.assert_raises(attn.Error, ("no prompt 'movie'", "'film'"), m.run, "clever cats", with_prompt="movie")
+            self.assert_raises(attn.Error, ("no prompt 'movie'", "'film'"), m.run, "clever cats", prompt_name="movie")
 
     def test_paths_that_are_written(self):
         result = model().run(TEXT, sites="pattern")

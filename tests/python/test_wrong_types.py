@@ -39,7 +39,7 @@ CALLS = [
     ("tokenize", (KEYS,), {}), ("decode", ([1, 2],), {}), ("run", (KEYS,), {}), ("run", (KEYS,), {**ARE, "sites": "pattern_grad"}),
     ("map", ([KEYS],), {}), ("map", ([{"text": KEYS}],), {"measures": "entropy"}),
     ("heads", (KEYS,), {}), ("heads", (), {"probe": 4}), ("heads", (KEYS,), {**ARE, "effect": True}), ("ablate", (KEYS,), ARE),
-    ("ablate", (KEYS,), {**ARE, "with_": "mean", "references": [KEY]}), ("patch", (KEYS, KEY), ARE),
+    ("ablate", (KEYS,), {**ARE, "replacement": "mean", "references": [KEY]}), ("patch", (KEYS, KEY), ARE),
     ("patch", (KEYS, KEY), {**ARE, "site": "z", "estimate": "atp"}), ("patch", (KEYS, KEY), {**ARE, "site": "z", "control": 1}),
     ("lens", (KEYS,), {}), ("lens", (KEYS,), ARE), ("attribute", (KEYS,), ARE), ("attribute", (KEYS,), {**ARE, "method": "ig:2"}),
     ("attribute", (KEYS,), {**ARE, "by": "token"}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),

@@ -218,7 +218,7 @@ every_question() {
         counts "$encoder $half $half"
         sorted places "--sort $site"
     done
-    ask "0 $((half * (half - 1) / 2)) 0" heads $one --pairs
+    ask "0 $((half * (half - 1) / 2)) 0" heads $one --by pair
     ask "0 $((n + 1)) $n" lens $one $target
     ask "$encoder $half $half" ablate $one $target
     ask "$n_encoder $n $n" ablate $one $target --by attn

@@ -187,7 +187,7 @@ def check_texts():
         text = (path / "text.txt").read_bytes()[:-1]
         if n == N_TOOL or not taken or len(text) not in range(1, 200) or not is_utf8(text):
             continue
-        written = read_json(attn("tokenize", "-f", "text.txt", "--format", "json", cwd=path))
+        written = read_json(attn("tokenize", "-f", "text.txt", "--json", "-", cwd=path))
         told = attn("run", "-q", "-f", "text.txt", "--heads", "0.0", "--sites", "pattern",
                     "--json", "out.json", "--tidy", "out.csv", cwd=path)
         assert told == b"", f"{path}: standard output"

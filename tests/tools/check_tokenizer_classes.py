@@ -156,7 +156,7 @@ def keys(random, n_vocab):
 # --- Judging ------------------------------------------------------------------------------------------------------------------------
 
 def ours(binary, folder, text, pair=None):
-    run = subprocess.run([binary, "tokenize", "-m", str(folder), "-f", "-"] + (["--format", "json", "--pair", pair] if pair is not None else ["--format", "ids"]),
+    run = subprocess.run([binary, "tokenize", "-m", str(folder), "-f", "-"] + (["--json", "-", "--pair", pair] if pair is not None else ["--format", "ids"]),
                          input=text.encode() + b"\n", capture_output=True, timeout=60)
     out = run.stdout.decode(errors="replace")
     if run.returncode:

@@ -72,7 +72,7 @@ const cases = [
   ['lens', '-m', 'fable', texts[1]],
   ['score', '-m', 'fable', texts[7]],
   ['heads', '-m', 'fable', texts[4]],
-  ['heads', '-m', 'fable', '--pairs', texts[4]],
+  ['heads', '-m', 'fable', '--by', 'pair', texts[4]],
   ['ablate', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
   ['attribute', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
   ['attribute', '-m', 'fable', '--method', 'ig', '--target', ' are', '--foil', ' is', texts[1]],

@@ -137,7 +137,7 @@ strange_end() { # STATUS STDERR_FILE
         [ ! -s "$2" ] || echo "status 0 with messages: $(head -c 200 "$2")"
         return
         ;;
-    1 | 3 | 4 | 5) ;;
+    3 | 4 | 5 | 8) ;;
     *)
         echo "status $1: $(head -c 300 "$2")"
         return

@@ -158,7 +158,8 @@ value_of() { # COMMAND NAME ARGUMENT
     *.interval) value=50 ;;
     *.max-line) value=10 ;;
     *.precision) value=2 ;;
-    *.with) [ "$1" = diff ] && value=tiny-gpt2 || value=mean ;;
+    diff.with) value=tiny-gpt2 ;;
+    *.replacement) value=mean ;;
     *) value_by_kind "$1.$2" "$3" ;;
     esac
 }

@@ -176,14 +176,14 @@ same run --top 5 --next ' are' --queries -1 --json "$seen/a.json" -p "$text"
 same run --heads 2.2 --queries -1 --explain -p "$text"
 same heads "${tables[@]}" -p "$text"
 same heads --effect --target ' are' "${tables[@]}" -p "$text"
-same heads --pairs "${tables[@]}" -p "$text"
+same heads --by pair "${tables[@]}" -p "$text"
 same probe induction --runs 2 "${tables[@]}"
 same heads --items "$scratch/lines" --items-format lines "${tables[@]}"
 for part in head attn mlp layer; do
-    same ablate --by $part --with mean --target ' are' "${tables[@]}" -p "$text"
+    same ablate --by $part --replacement mean --target ' are' "${tables[@]}" -p "$text"
 done
 same ablate --by neuron:1 --target ' are' --csv "$seen/a.csv" -p 'The keys'
-same ablate --with uniform --control 3 --cumulative --target ' are' "${tables[@]}" -p "$text"
+same ablate --replacement uniform --control 3 --cumulative --target ' are' "${tables[@]}" -p "$text"
 same ablate -m $fixtures/family-phi --target ids:4 "${tables[@]}" --ids "$ids"
 for site in z k pattern resid_pre mlp_out; do
     same patch --clean 'The keys to the door' --corrupted 'The key to the door' --target ' are' \

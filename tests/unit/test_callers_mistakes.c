@@ -565,7 +565,7 @@ START_TEST(experiments_have_no_other_choices)
     SPOILED(args, ATTN_ABLATE_ARGS_DEFAULT, args.field = bad,                                      \
             attn_ablate(host, &request, &args, &table, &sum, &err), word)
         ABLATE(by, "by");
-        ABLATE(with, "with");
+        ABLATE(replacement, "replacement");
         ABLATE(tower, "tower");
         ABLATE(answer.metric, "metric");
 #undef ABLATE

@@ -99,7 +99,7 @@ START_TEST(fields_read_as_options)
         {"'`figure tokens`' shows one", "'--figure tokens' shows one"},
         {"`merge_words` joins", "--merge-words joins"},
         {"`target` and `target_id`", "--target and --target ids:"},
-        {"`by token` and `reading.queries FILE`", "--by token and --query-labels FILE"},
+        {"`by token` and `query_labels FILE`", "--by token and --query-labels FILE"},
         {"`csv`, `tidy` or `json`", "--csv, --tidy or --json"},
         {"knockouts: 'it' is not there", "--knockout: 'it' is not there"},
         {"heads: bad item, see `heads`", "--heads: bad item, see --heads"},

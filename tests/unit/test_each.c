@@ -36,19 +36,22 @@ static const char lines[] =
 
 static const char csv[] =
     "id,item.part,n,fails,part,layer,same,shape,change,error\n"
-    "0,,,,,,,,,\"line 1: 'line' ends at byte 8, expected a value\"\n"
-    "\"b,\",\"q\n\",1.50,true,,,,,,it fails\n"
+    "0,,,,,,,,,\"bad_json: line 1: 'line' ends at byte 8, expected a value\"\n"
+    "\"b,\",\"q\n\",1.50,true,,,,,,no_fit: it fails\n"
     "7,=1,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,2,1,,0.2,\n"
     "7,=1,,,b,,0,\"[1, -2]\",nan,\n"
     "3,r,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,3,1,[],-inf,\n"
     "3,r,,,b,,0,\"[1, -2]\",nan,\n"
     "4,s,-0.0,false,\\x3dq\\\\\\n\xc3\xa9\\xf0,4,1,[],1e-300,\n"
     "4,s,-0.0,false,b,,0,\"[1, -2]\",nan,\n"
-    "5,,,,,,,,,\"line 6: 'n' has '1e999' at byte 16, expected a text, a number or a boolean\"\n";
+    "5,,,,,,,,,\"bad_value: line 6: 'n' has '1e999' at byte 16, expected a text, a number or a "
+    "boolean\"\n";
 
 static const char jsonl[] =
-    "{\"id\":0,\"error\":\"line 1: 'line' ends at byte 8, expected a value\"}\n"
-    "{\"id\":\"b,\",\"item.part\":\"q\\n\",\"n\":1.50,\"fails\":true,\"error\":\"it fails\"}\n"
+    "{\"id\":0,\"error\":{\"code\":\"bad_json\",\"message\":\"line 1: 'line' ends at byte 8, "
+    "expected a value\"}}\n"
+    "{\"id\":\"b,\",\"item.part\":\"q\\n\",\"n\":1.50,\"fails\":true,\"error\":{\"code\":\"no_"
+    "fit\",\"message\":\"it fails\"}}\n"
     "{\"id\":7,\"item.part\":\"=1\",\"part\":\"=q\\\\\\n\xc3\xa9\\\\xf0\",\"layer\":2,\"same\":"
     "true,"
     "\"change\":0.2}\n"
@@ -63,8 +66,8 @@ static const char jsonl[] =
     "\"layer\":4,\"same\":true,\"shape\":[],\"change\":1e-300}\n"
     "{\"id\":4,\"n\":-0.0,\"item.part\":\"s\",\"fails\":false,\"part\":\"b\",\"same\":false,"
     "\"shape\":[1, -2],\"change\":null}\n"
-    "{\"id\":5,\"error\":\"line 6: 'n' has '1e999' at byte 16, expected a text, a number or a "
-    "boolean\"}\n";
+    "{\"id\":5,\"error\":{\"code\":\"bad_value\",\"message\":\"line 6: 'n' has '1e999' at byte 16, "
+    "expected a text, a number or a boolean\"}}\n";
 
 static struct attn_source source;
 static struct attn_host *host;
@@ -228,7 +231,7 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                              .items.is_listed = true,
                                              .items.gather = asked->has_no_rows ? NULL : &gather};
     const struct attn_study_args study = {
-        .size = sizeof study, .items = items, .max_failed = -1, .each = &asked->each};
+        .size = sizeof study, .items = items, .max_errors = -1, .each = &asked->each};
     const struct attn_item_calls calls = {.ask = ask};
     const struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
@@ -266,7 +269,7 @@ static enum attn_status run(struct asked *asked, struct attn_error *err)
     options.data = asked->data;
     options.n_data = strlen(asked->data);
     options.shard = asked->shard;
-    options.n_shard = asked->n_shard;
+    options.shards = asked->n_shard;
     asked->n_handed = asked->n_failed = 0;
     asked->result = (struct attn_each_result){0};
     ATTN_TRY(attn_items_open(&options, &items, err));
@@ -558,8 +561,9 @@ START_TEST(writes_no_item)
     asked.each.is_resumed = false;
     asked.data = "{\"text\":\"x\",\"fails\":true}\n";
     expect_ok(&asked);
-    attn_folder_assert("rows.csv",
-                       "id,fails,part,layer,same,shape,change,error\n0,true,,,,,,it fails\n", 65);
+    attn_folder_assert(
+        "rows.csv", "id,fails,part,layer,same,shape,change,error\n0,true,,,,,,no_fit: it fails\n",
+        73);
     end();
 }
 END_TEST

@@ -476,12 +476,12 @@ static void differ_in_length(struct fixture *f)
 /* --- Ablation --------------------------------------------------------------------------------- */
 
 /* Ablates PARTS, and compares the rows with the array NAME, which some models lack. */
-static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn_ablate_with with,
+static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn_replacement with,
                          const char *name)
 {
-    static const char *const hows[] = {[ATTN_ABLATE_WITH_ZERO] = "zero",
-                                       [ATTN_ABLATE_WITH_MEAN] = "mean",
-                                       [ATTN_ABLATE_WITH_UNIFORM] = "uniform"};
+    static const char *const hows[] = {[ATTN_REPLACEMENT_ZERO] = "zero",
+                                       [ATTN_REPLACEMENT_MEAN] = "mean",
+                                       [ATTN_REPLACEMENT_UNIFORM] = "uniform"};
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
@@ -496,7 +496,7 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn
     args.answer = answer_of(f);
     args.by = parts;
     args.layer = 1;
-    args.with = with;
+    args.replacement = with;
     ck_assert_msg(attn_ablate(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     compare_column(f, table, 0, "value", "ablate_base", 0);
@@ -505,7 +505,7 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn
     compare_column(f, table, 1, "same_top", array, 2);
     if (parts == ATTN_ABLATE_BY_LAYER && strstr(sum.sites, "and"))
         n_each = 2;
-    else if (parts == ATTN_ABLATE_BY_ATTN && with == ATTN_ABLATE_WITH_UNIFORM)
+    else if (parts == ATTN_ABLATE_BY_ATTN && with == ATTN_REPLACEMENT_UNIFORM)
         n_each = attn_model_config(attn_host_model(f->host))->n_head;
     ck_assert_uint_eq(sum.n_row, f->request.input.n_id * n_each);
     attn_table_free(table);
@@ -513,17 +513,17 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn
 
 static void ablate_all(struct fixture *f)
 {
-    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_ZERO, "heads");
-    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_MEAN, "heads");
-    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_UNIFORM, "heads");
-    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_ZERO, "attn");
-    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_UNIFORM, "attn");
-    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_MEAN, "attn");
-    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_ABLATE_WITH_ZERO, "mlp");
-    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_ABLATE_WITH_MEAN, "mlp");
-    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_ABLATE_WITH_ZERO, "layers");
-    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_ABLATE_WITH_MEAN, "layers");
-    ablate_parts(f, ATTN_ABLATE_BY_NEURON, ATTN_ABLATE_WITH_ZERO, "neurons");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_REPLACEMENT_ZERO, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_REPLACEMENT_MEAN, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_REPLACEMENT_UNIFORM, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_REPLACEMENT_ZERO, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_REPLACEMENT_UNIFORM, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_REPLACEMENT_MEAN, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_REPLACEMENT_ZERO, "mlp");
+    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_REPLACEMENT_MEAN, "mlp");
+    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_REPLACEMENT_ZERO, "layers");
+    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_REPLACEMENT_MEAN, "layers");
+    ablate_parts(f, ATTN_ABLATE_BY_NEURON, ATTN_REPLACEMENT_ZERO, "neurons");
 }
 
 enum { MOST_CHANGES = 64 };
@@ -650,7 +650,7 @@ static void ablate_with_rows(struct fixture *f)
     struct attn_table *table;
 
     args.answer = answer_of(f);
-    args.with = ATTN_ABLATE_WITH_RESAMPLE;
+    args.replacement = ATTN_REPLACEMENT_RESAMPLE;
     args.references = references;
     args.n_reference = 1;
     for (args.by = ATTN_ABLATE_BY_HEAD; args.by <= ATTN_ABLATE_BY_LAYER; args.by++) {
@@ -1034,7 +1034,7 @@ static enum attn_status attempt_ablate(struct fixture *f, struct attn_table **ta
 
     args.answer = answer_of(f);
     args.by = ATTN_ABLATE_BY_ATTN;
-    args.with = ATTN_ABLATE_WITH_MEAN;
+    args.replacement = ATTN_REPLACEMENT_MEAN;
     args.is_cumulative = true;
     args.n_control = 1;
     return attn_ablate(f->host, &f->request, &args, table, &sum, err);

@@ -508,7 +508,7 @@ START_TEST(shards_have_each_item_once)
                 const char *const *labels;
 
                 options.shard = i;
-                options.n_shard = n;
+                options.shards = n;
                 ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_OK);
                 while (has_next()) {
                     ck_assert_str_eq(item->err.message, "");
@@ -596,7 +596,7 @@ START_TEST(reads_a_pipe)
     close(ends[0]);
     ck_assert_int_eq(pipe(ends), 0);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    options.n_shard = 2;
+    options.shards = 2;
     options.form = ATTN_ITEMS_JSON_LINES;
     ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_INVALID);
     close(ends[0]);

@@ -825,7 +825,7 @@ START_TEST(counts_items_that_fail)
     attn_items_free(study.items);
 
     study.items = open_items(lines);
-    study.max_failed = 2;
+    study.max_errors = 2;
     table = NULL;
     ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
     ck_assert_int_eq(err.stage, ATTN_STAGE_INPUT);

@@ -114,7 +114,7 @@
     X(MONOTONE, 22, "monotone", alignment, 0, NULL, "order of the places in the source", false,    \
       "of cross-attention: the correlation of i and the key with the largest weight, over all "    \
       "rows: 1 if a head goes through the source from left to right; only when it is named. It "   \
-      "does not say that it looks at the right words: `attn-cli align --score` compares these")    \
+      "does not say that it looks at the right words: `attn-cli align --evaluate` compares these") \
     X(DIAGONAL, 23, "diagonal", alignment, 1, NULL, "nearness to the diagonal", false,             \
       "of cross-attention: 1 - sum_j A_ij |i / (T - 1) - j / (S - 1)|, T rows of the text and S "  \
       "of the source; only when it is named. It does not say in which direction rows are off it")  \

@@ -11,7 +11,7 @@
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 {
-    const struct attn_label_list *keys = &run->request.reading.keys; /* for arrays */
+    const struct attn_label_list *keys = &run->request.reading.key_labels; /* for arrays */
 
     if (!run->model)
         return (struct attn_metric_settings){

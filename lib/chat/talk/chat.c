@@ -69,9 +69,9 @@ enum attn_status attn_chat_check(const struct attn_chat_request *asked,
 enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
                                          struct attn_error *err)
 {
-    if (reading->with_prompt)
+    if (reading->prompt_name)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`with_prompt` and `chat` are two forms of a text");
+                           "`prompt_name` and `chat` are two forms of a text");
     if (reading->special == ATTN_SPECIAL_TEXT)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`special text` would take apart what the chat template writes");

@@ -97,22 +97,19 @@ enum attn_chat { ATTN_CHAT_ON = 0, ATTN_CHAT_OFF = 1 };
 /* Whether large pictures beside a text are also cut into tiles, by models that do so. */
 enum attn_image_tiles { ATTN_IMAGE_TILES_ON = 0, ATTN_IMAGE_TILES_OFF = 1 };
 
-enum { ATTN_SPECIAL_TOKENS_GIVEN = 1 };
-
 /* How the inputs are read: special tokens, labels, named positions and prompts. */
 struct attn_request_reading {
     enum attn_special special; /* how special tokens in texts are parsed */
     /* Whether the tokenizer adds special tokens to texts. */
     enum attn_special_tokens special_tokens;
     const char *example; /* the hint of the error for a text without tokens; or NULL */
-    struct attn_label_list queries,
-        keys;                         /* labels of arrays; empty: rows and columns are numbered */
+    /* labels of arrays; empty: rows and columns are numbered */
+    struct attn_label_list query_labels, key_labels;
     const struct attn_places *places; /* or NULL */
-    const char *with_prompt; /* the name of the prompt that a model of sentences puts in front of
+    const char *prompt_name; /* the name of the prompt that a model of sentences puts in front of
                                 each text, or "off"; NULL: the default prompt, if it has one */
     enum attn_chat chat;
     enum attn_image_tiles image_tiles;
-    unsigned given; /* ATTN_SPECIAL_TOKENS_GIVEN: `special_tokens` is not only the default */
     const void *later[2];
 };
 

@@ -80,18 +80,18 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
 {
     const char *prompt = NULL;
 
-    if (reading->with_prompt && !attn_sentences)
+    if (reading->prompt_name && !attn_sentences)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`with_prompt` needs a reader, which is not linked");
+                           "`prompt_name` needs a reader, which is not linked");
     if (attn_sentences && !sequence->prompted) /* not a conversation */
         ATTN_TRY(
-            attn_error_at(attn_sentences->find_prompt(model, reading->with_prompt, &prompt, err),
+            attn_error_at(attn_sentences->find_prompt(model, reading->prompt_name, &prompt, err),
                           ATTN_STAGE_OPTIONS, err));
-    if (!prompt || (!reading->with_prompt && !attn_input_is_text(input)))
+    if (!prompt || (!reading->prompt_name && !attn_input_is_text(input)))
         return ATTN_OK;
     if (!attn_input_is_text(input))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`with_prompt` is put in front of a text, and none is given");
+                           "`prompt_name` is put in front of a text, and none is given");
     sequence->n_prompt = strlen(prompt);
     ATTN_TRY(ATTN_NEW(sequence->prompted,
                       attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err)));

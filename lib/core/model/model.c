@@ -506,7 +506,7 @@ static enum attn_status open_files(const struct attn_source *source,
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(
             options->on_note, options->user, ATTN_NOTE_PROMPT,
-            "texts begin with '%s', the default prompt of this model, unless `with_prompt` names "
+            "texts begin with '%s', the default prompt of this model, unless `prompt_name` names "
             "another one, or off",
             attn_quote_string(m->sentence.usual->text).text);
     if (m->code)

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+static const int special_tokens[] = {ATTN_SPECIAL_TOKENS_ON, ATTN_SPECIAL_TOKENS_OFF,
+                                     ATTN_SPECIAL_TOKENS_BOS};
+
 static const struct attn_param readings[] = {
     ATTN_PARAM(CHOICE, "special", NULL, struct attn_request, reading.special,
                "read special tokens that are written in the text as such (parse, default) or "
@@ -15,9 +18,8 @@ static const struct attn_param readings[] = {
     ATTN_PARAM(CHOICE, "special_tokens", NULL, struct attn_request, reading.special_tokens,
                "add (on, default) or leave out the tokens that the tokenizer adds to each text, "
                "such as Llama's <s>; bos: also put one start token (bos_token_id) in front",
-               .words = "on|off|bos", .mark = ATTN_SPECIAL_TOKENS_GIVEN,
-               .marks = offsetof(struct attn_request, reading.given)),
-    ATTN_PARAM(TEXT, "with_prompt", "NAME", struct attn_request, reading.with_prompt,
+               .words = "on|off|bos", .values = special_tokens),
+    ATTN_PARAM(TEXT, "prompt_name", "NAME", struct attn_request, reading.prompt_name,
                "put prompt NAME of the model in front of each text; default: its default prompt, "
                "if it has one; off: none"),
     ATTN_PARAM(COUNT, "max_input", "N", struct attn_request, max_input,

@@ -66,10 +66,10 @@ static void set_labels(struct attn_run *run)
     if (run->model)
         return;
     /* For arrays, the caller's labels of rows and columns. */
-    run->labels.tokens = reading->queries.items;
-    run->labels.token_sizes = reading->queries.sizes;
-    run->labels.source_tokens = reading->keys.items;
-    run->labels.source_token_sizes = reading->keys.sizes;
+    run->labels.tokens = reading->query_labels.items;
+    run->labels.token_sizes = reading->query_labels.sizes;
+    run->labels.source_tokens = reading->key_labels.items;
+    run->labels.source_token_sizes = reading->key_labels.sizes;
 }
 
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
@@ -282,8 +282,8 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
     struct attn_dims dims = attn_attend_dims(&run->arrays);
 
-    ATTN_TRY(check_label_list(&request->reading.queries, dims.n_position, "queries", err));
-    ATTN_TRY(check_label_list(&request->reading.keys, dims.n_source, "keys", err));
+    ATTN_TRY(check_label_list(&request->reading.query_labels, dims.n_position, "queries", err));
+    ATTN_TRY(check_label_list(&request->reading.key_labels, dims.n_source, "keys", err));
     ATTN_TRY(
         attn_error_at(attn_run_choose(run, &dims, sizes.n_batch, err), ATTN_STAGE_OPTIONS, err));
     note_arrays(request);

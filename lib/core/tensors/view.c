@@ -205,7 +205,7 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     attn_error_set(err, ATTN_INVALID, "`merge_words` joins tokens, and %s",
                    labels->axes ? "the arrays have no labels" : "the ids have no text");
     if (labels->axes)
-        attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
+        attn_error_hint(err, "`query_labels FILE` and `key_labels FILE` give them");
     return ATTN_INVALID;
 }
 

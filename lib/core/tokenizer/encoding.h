@@ -18,9 +18,10 @@ enum attn_special {
 /* Whether the tokenizer adds special tokens, such as Llama's BOS, according to the post-processor
  * of tokenizer.json. */
 enum attn_special_tokens {
-    ATTN_SPECIAL_TOKENS_ON = 0,  /* added, as by Hugging Face */
-    ATTN_SPECIAL_TOKENS_OFF = 1, /* the tokens of the text alone */
-    ATTN_SPECIAL_TOKENS_BOS = 2  /* added, and one start token (bos_token_id) in front */
+    ATTN_SPECIAL_TOKENS_DEFAULT = 0, /* as ON; a probe takes it where there is no such token */
+    ATTN_SPECIAL_TOKENS_ON = 1,      /* added, as by Hugging Face */
+    ATTN_SPECIAL_TOKENS_OFF = 2,     /* the tokens of the text alone */
+    ATTN_SPECIAL_TOKENS_BOS = 3      /* added, and one start token (bos_token_id) in front */
 };
 
 /* The context of the text. */

@@ -68,8 +68,8 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
 
     ATTN_TRY(attn_host_tokenizer(labelling->labels, &tokenizer, err));
     labelling->names[i] = text;
-    if (reading.with_prompt && strcmp(reading.with_prompt, "off") != 0)
-        reading.with_prompt = NULL; /* a prompt that is named is one of the text */
+    if (reading.prompt_name && strcmp(reading.prompt_name, "off") != 0)
+        reading.prompt_name = NULL; /* a prompt that is named is one of the text */
     status = attn_sequence_put_prompt(&reading, labelling->labels->model, &input, &sequence, err);
     if (status == ATTN_OK)
         status = attn_sequence_encode(&reading, &input, tokenizer, &sequence, err);

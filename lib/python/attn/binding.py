@@ -152,9 +152,10 @@ ATTN_TOWER_IMAGE = 1
 ATTN_TOWER_OF_INPUT = 2
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
-ATTN_SPECIAL_TOKENS_ON = 0
-ATTN_SPECIAL_TOKENS_OFF = 1
-ATTN_SPECIAL_TOKENS_BOS = 2
+ATTN_SPECIAL_TOKENS_DEFAULT = 0
+ATTN_SPECIAL_TOKENS_ON = 1
+ATTN_SPECIAL_TOKENS_OFF = 2
+ATTN_SPECIAL_TOKENS_BOS = 3
 ATTN_TEXT_BEGINS = 0
 ATTN_TEXT_CONTINUES = 1
 ATTN_INVALID_TEXT_REFUSE = 0
@@ -289,7 +290,6 @@ ATTN_CHAT_ON = 0
 ATTN_CHAT_OFF = 1
 ATTN_IMAGE_TILES_ON = 0
 ATTN_IMAGE_TILES_OFF = 1
-ATTN_SPECIAL_TOKENS_GIVEN = 1
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -615,10 +615,10 @@ ATTN_ABLATE_BY_NEURON = 4
 ATTN_ABLATE_PICTURE = 0
 ATTN_ABLATE_TILE = 1
 ATTN_ABLATE_CELL = 2
-ATTN_ABLATE_WITH_ZERO = 0
-ATTN_ABLATE_WITH_MEAN = 1
-ATTN_ABLATE_WITH_RESAMPLE = 2
-ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_REPLACEMENT_ZERO = 0
+ATTN_REPLACEMENT_MEAN = 1
+ATTN_REPLACEMENT_RESAMPLE = 2
+ATTN_REPLACEMENT_UNIFORM = 3
 ATTN_ATTRIBUTE_DLA = 0
 ATTN_ATTRIBUTE_SALIENCY = 1
 ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
@@ -695,6 +695,7 @@ ATTN_HEADS_COMPOSITION_K = 2
 ATTN_HEADS_COMPOSITION_V = 3
 ATTN_HEADS_BY_HEAD = 0
 ATTN_HEADS_BY_LAYER = 1
+ATTN_HEADS_BY_PAIR = 2
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -1469,13 +1470,12 @@ attn_request_reading._fields_ = [
     ("special", c_int),
     ("special_tokens", c_int),
     ("example", c_char_p),
-    ("queries", attn_label_list),
-    ("keys", attn_label_list),
+    ("query_labels", attn_label_list),
+    ("key_labels", attn_label_list),
     ("places", POINTER(attn_places)),
-    ("with_prompt", c_char_p),
+    ("prompt_name", c_char_p),
     ("chat", c_int),
     ("image_tiles", c_int),
-    ("given", c_uint),
     ("later", c_void_p * 2),
 ]
 attn_answer_args._fields_ = [
@@ -2196,7 +2196,7 @@ attn_items_options._fields_ = [
     ("form", c_int),
     ("max_line", c_size_t),
     ("shard", c_size_t),
-    ("n_shard", c_size_t),
+    ("shards", c_size_t),
     ("cancel", POINTER(c_int)),
     ("inputs", POINTER(attn_input)),
     ("n_input", c_size_t),
@@ -2250,7 +2250,7 @@ attn_study_args._fields_ = [
     ("n_bootstrap", c_size_t),
     ("seed", c_uint64),
     ("interval", c_double),
-    ("max_failed", c_int64),
+    ("max_errors", c_int64),
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
@@ -2277,7 +2277,7 @@ attn_ablate_args._fields_ = [
     ("answer", attn_answer_args),
     ("by", c_int),
     ("layer", c_int),
-    ("with", c_int),
+    ("replacement", c_int),
     ("references", POINTER(attn_input)),
     ("n_reference", c_size_t),
     ("seed", c_uint64),
@@ -2300,7 +2300,7 @@ attn_ablate_sum._fields_ = [
 attn_align_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("has_score", c_bool),
+    ("evaluates", c_bool),
     ("is_line", c_bool),
     ("layers", attn_number_list),
     ("heads", attn_head_list),
@@ -2376,7 +2376,7 @@ attn_collect_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("at", attn_number_list),
-    ("array", c_char_p),
+    ("npz", c_char_p),
     ("mean_by", c_char_p),
 ]
 attn_diff_args._fields_ = [

@@ -7,9 +7,8 @@ from . import binding as c
 
 # Fields that texts of the library name, in backquotes, and what these arguments are called here.
 _ARGUMENTS = {"corrupted_source_file": "corrupted_source", "from": "from_", "has_effect": "effect", "is_cumulative": "cumulative",
-              "is_resumed": "resume", "is_shifted": "shifted", "label": "labels", "n_control": "control", "n_shard": "shard",
-              "source_file": "source",
-              "with": "with_"}
+              "is_resumed": "resume", "is_shifted": "shifted", "label": "labels", "n_control": "control",
+              "source_file": "source"}
 
 _STAGES = ["", "options", "model", "input", "output", "check"]
 

@@ -97,7 +97,7 @@ def _first_failure(notes: list[Note]) -> str:
 def study_of(host, options: dict, asked: dict | None = None) -> Study | None:
     """Takes what is about items out of OPTIONS; None when there are none. A file of rows is continued with equal ASKED alone."""
     given = {name: options.pop(name) for name in OPTIONS if name in options}
-    check(ROW, dict(given, max_failed=given.get("max_failed") is not None))  # 0, too
+    check(ROW, dict(given, max_errors=given.get("max_errors") is not None))  # 0, too
     if given.get("items") is None:
         return None
     study = Study(host, given)

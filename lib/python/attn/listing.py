@@ -57,7 +57,7 @@ def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, **o
         shard = options.pop("shard", None)
         if shard is not None:
             raise TypeError("a shard is a part of a file, and arrays come back in memory")
-        args.array = path.encode()
+        args.npz = path.encode()
         rows = _rows(model, "attn_collect", args, {**options, "sites": sites})
         with np.load(path) as arrays:
             return {**arrays, "rows": rows}

@@ -226,7 +226,7 @@ class Model(questions.Questions):
         on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
         special, special_tokens
                     as of tokenize
-        with_prompt the name of a prompt of a model of sentences, which is put in front of the text
+        prompt_name the name of a prompt of a model of sentences, which is put in front of the text
         items       many items instead of a text, as of ablate: a dict of arrays comes back. result["resid_pre"] [N, n],
                     or [N, L, n] of several layers, [N, L, H, n] of sites with heads, has the rows of sites at one position
                     of each item, `at` (a position, a word, or the name of its "pos.NAME"; default: the last); "id" and

@@ -10,7 +10,6 @@ from .library import call, lib, path_bytes, terminated
 from .values import (PARTS, choice, fill_continuation, fill_image, fill_input, fill_pair, flag, listed, mask_array, ndarray, real, spec, texts,
                      whole, with_points)
 
-_OLDER = {("direction", "denoise"): "restore"}  # words of older versions
 _NUMBERS = (c.ATTN_PARAM_COUNT, c.ATTN_PARAM_SEED, c.ATTN_PARAM_REAL)
 
 
@@ -103,7 +102,6 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
 
     kind, words, most = param.type, words_of(param), param.most or 2**63 - 1
     least = 0 if default_of(param) == 0 else param.least  # 0 is what was not given
-    value = _OLDER.get((name, value), value) if isinstance(value, str) else value
     if kind == c.ATTN_PARAM_FLAG:
         put(c_bool, flag(value, name))
     elif kind == c.ATTN_PARAM_COUNT:

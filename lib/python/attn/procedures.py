@@ -52,7 +52,7 @@ class _Question:
     def __init__(self, model: Model, text, options: dict, given: dict, *used: str):
         """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
         refuse_unused(options, *used)
-        places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
+        places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_errors", "shard", "each", "resume",
                   "sort", "limit", "where", "columns")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
@@ -139,13 +139,13 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
     """Asks the question NAME of the library. GIVEN are the variables of the method, which are its arguments."""
     row, options, prompt = asking.ROWS[name], given["options"], text
     of_request = asking.of_request(row)
-    if name == "align" and options.get("items") is not None and not flag(given["score"], "score"):
+    if name == "align" and options.get("items") is not None and not flag(given["evaluate"], "evaluate"):
         if text is not None:
             raise TypeError("a text and items are given, expected one of them")
         refuse_unused(options)
         asking.check(row, {**given, **options})
         if _order_of(given["sort"], given["limit"]) != (None, 0):
-            raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs score=True: each item has its own links")
+            raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs evaluate=True: each item has its own links")
         keep: list = []
         return align_items(model, asking.arguments(row, given, keep), options)
     if name == "attribute" and (whole(given["generated"], "generated") or given["continuation"] is not None):
@@ -261,7 +261,7 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
 
 
 # How links are made, which times of words do not have.
-ALIGN_DEFAULTS = {"method": None, "layers": None, "shifted": False, "by": "token", "template": None, "soft": False, "score": False,
+ALIGN_DEFAULTS = {"method": None, "layers": None, "shifted": False, "by": "token", "template": None, "soft": False, "evaluate": False,
                   "gold": None}
 # Those that do more than ask.
 _ASKED = {"align": _ask_align, "attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
-           with_: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
+           replacement: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
            estimate: bool = False, references=None, control: int = 0, seed: int = 0, sort: str | None = None,
            limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How the answer changes without a part of the model.
@@ -39,7 +39,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
                 of the MLP of layer L, of a translator's encoder neuron:encoder:L. Of a picture beside a text, some of
                 picture,tile,cell: all of it, each tile, each cell of the whole picture, replaced by the mean of all
                 cells
-    with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
+    replacement what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
     tower       of a picture beside a text: whose parts are switched off, those of the decoder, which reads the text
@@ -51,7 +51,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
     estimate    estimate the changes of all parts by gradients, in about two runs: what an infinitely small step towards
                 the replacement changes, times the whole way; for head, attn, mlp and neuron:L
-    references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
+    references  a list of texts: `replacement mean` takes the mean over all of them, `replacement resample` the rows of
+                one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
@@ -60,13 +61,13 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("ablate", self, text, locals())
 
 
 def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
-          template=None, soft: bool = False, score: bool = False, gold=None, sort: str | None = None, limit: int = 0,
+          template=None, soft: bool = False, evaluate: bool = False, gold=None, sort: str | None = None, limit: int = 0,
           where: dict | None = None, columns=None, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
@@ -79,9 +80,9 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     `soft` has all pairs of words, and pictures show them: rows of the text, columns of the source, with S and P where
     gold has a link. Words are separated by white space; items in other writing have the lists source_words and words.
 
-    With `score` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
-    (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share of
-    tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
+    With `evaluate` and gold the table says how many links are right: precision, recall, and aer, the alignment error
+    rate (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share
+    of tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
     there, and chance. Its weights are those beside parks (`attn-cli sinks` with `by park`), scaled to 1.
 
     `links` scores what another aligner wrote, without a model.
@@ -97,8 +98,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
                 argmax, each is the most similar of the other; itermax, then once more among words that are free; match,
                 the pairs with the largest sum; softmax, probable from both sides, above T (default: 0.001)
     layers      the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output of block L - 1, and
-                several need `score`. Default: two thirds of the layers of hidden states and decoders, the last one of
-                cross-attention; with `score` all heads
+                several need `evaluate`. Default: two thirds of the layers of hidden states and decoders, the last one
+                of cross-attention; with `evaluate` all heads
     heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layers
     shifted     take for a token the row of the token before it, which predicts it, instead of its own row
     by          of hidden states: token (default) compares tokens, and links words of which any tokens are linked; word
@@ -106,7 +107,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     template    of a decoder: the text that it reads, with {source} and {target} in it
     soft        a row for each pair of words, with its weight, whether it is a link, and S or P for a sure or a possible
                 link of gold; pictures show these rows
-    score       compare with links made by people, 'gold' of each item: print precision, recall and alignment error
+    evaluate    compare with links made by people, 'gold' of each item: print precision, recall and alignment error
                 rate; of a decoder how well each head finds the linked words
     gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones; with :1 its
                 words count from 1
@@ -116,7 +117,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("align", self, text, locals())
 
@@ -189,7 +190,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("attribute", self, text, locals())
 
@@ -242,7 +243,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("circuit", self, clean, locals())
 
@@ -272,7 +273,7 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("diff", self, a, locals())
 
@@ -305,7 +306,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("examples", self, text, locals())
 
@@ -379,8 +380,10 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 park` lists them, divided by its sum: entropy, max, distance and all shares, and the weight from `from_`
                 to `to`. Rows that see parks alone do not count. Without types, which are of the rest anyway
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
-    by          head (default), or layer: of a picture beside a text, one row per layer, with the means over its heads
-                (head, layer)
+    by          head (default); layer: of a picture beside a text, one row per layer, with the means over its heads;
+                pair: instead of measures, pairs of heads, the most alike first, with js: the Jensen-Shannon divergence
+                of their rows, mean over the rows. A small js does not say that the heads read and write the same things
+                (head, layer, pair)
     localize    of a picture beside a text: rank the heads that look at one place of it (Kang et al. 2503.06287); kept
                 are heads with a large share of it, from layer 2 on, that do not look at its last row
     keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
@@ -406,7 +409,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("heads", self, text, locals())
 
@@ -449,7 +452,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("lens", self, text, locals())
 
@@ -517,7 +520,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("patch", self, clean, locals())
 
@@ -568,7 +571,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("score", self, text, locals())
 
@@ -609,7 +612,7 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("sinks", self, text, locals())
 
@@ -665,7 +668,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume
+                max_errors, resume
     """
     return ask("spans", self, text, locals())
 

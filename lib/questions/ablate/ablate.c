@@ -70,18 +70,19 @@ static enum attn_status read_by(const struct attn_param *param, void *home, cons
     return ATTN_OK;
 }
 
-static enum attn_status read_with(const struct attn_param *param, void *home, const char *label,
-                                  const char *text, struct attn_error *err)
+static enum attn_status read_replacement(const struct attn_param *param, void *home,
+                                         const char *label, const char *text,
+                                         struct attn_error *err)
 {
-    static const enum attn_ablate_with values[] = {ATTN_ABLATE_WITH_ZERO, ATTN_ABLATE_WITH_MEAN,
-                                                   ATTN_ABLATE_WITH_UNIFORM};
+    static const enum attn_replacement values[] = {ATTN_REPLACEMENT_ZERO, ATTN_REPLACEMENT_MEAN,
+                                                   ATTN_REPLACEMENT_UNIFORM};
     struct attn_ablate_args *args = home;
     const int word = attn_param_find_word(param->words, text, strlen(text));
     const char *number = after("resample:", text);
 
     if (word < 0 && !(number && attn_parse_uint(number, strlen(number), &args->seed)))
         return attn_param_refuse(err, label, text, "zero, mean, uniform or resample:SEED");
-    args->with = word < 0 ? ATTN_ABLATE_WITH_RESAMPLE : values[word];
+    args->replacement = word < 0 ? ATTN_REPLACEMENT_RESAMPLE : values[word];
     return ATTN_OK;
 }
 
@@ -92,11 +93,12 @@ static const struct attn_param param_rows[] = {
                "neuron:encoder:L. Of a picture beside a text, some of picture,tile,cell: all of "
                "it, each tile, each cell of the whole picture, replaced by the mean of all cells",
                .words = "head|attn|mlp|layer", .read = read_by),
-    ATTN_PARAM(OWN, "with", "zero|mean|uniform|resample:SEED", struct attn_ablate_args, with,
+    ATTN_PARAM(OWN, "replacement", "zero|mean|uniform|resample:SEED", struct attn_ablate_args,
+               replacement,
                "what replaces the output of that part: zeros (default), its mean over the "
                "positions of the text or of all texts of `references`, or its rows in one text "
                "of `references`; uniform: the head gives every key that it sees the same weight",
-               .words = "zero|mean|uniform", .read = read_with),
+               .words = "zero|mean|uniform", .read = read_replacement),
     ATTN_PARAM(CHOICE, "tower", NULL, struct attn_ablate_args, tower,
                "of a picture beside a text: whose parts are switched off, those of the decoder, "
                "which reads the text (default), or those of its tower, which encodes the picture "
@@ -118,8 +120,8 @@ static const struct attn_param param_rows[] = {
                "infinitely small step towards the replacement changes, times the whole way; for "
                "head, attn, mlp and neuron:L"),
     ATTN_PARAM(INPUTS, "references", "FILE", struct attn_ablate_args, references,
-               "a file of texts, one per line: `with mean` takes the mean over all of them, "
-               "`with resample` the rows of one",
+               "a file of texts, one per line: `replacement mean` takes the mean over all of them, "
+               "`replacement resample` the rows of one",
                .option = "reference", .second = offsetof(struct attn_ablate_args, n_reference)),
 };
 
@@ -146,8 +148,8 @@ static const struct attn_param_part param_parts[] = {
 
 static const struct attn_param_rule rules[] = {
     {.given = "references",
-     .needs = "with:mean|with:resample",
-     .message = "@ needs `with mean` or `with resample:SEED`"},
+     .needs = "replacement:mean|replacement:resample",
+     .message = "@ needs `replacement mean` or `replacement resample:SEED`"},
     {.given = "sets", .excludes = "cumulative", .time = ATTN_PARAM_VALUES},
     {.given = "sets", .excludes = "heads", .time = ATTN_PARAM_VALUES},
     {.given = "estimate", .excludes = "sets|cumulative|control", .time = ATTN_PARAM_BOTH},
@@ -156,7 +158,7 @@ static const struct attn_param_rule rules[] = {
 /* Whether estimates exist for the parts of ARGS and what replaces them. */
 static bool can_estimate(const struct attn_ablate_args *args)
 {
-    return args->by != ATTN_ABLATE_BY_LAYER && args->with != ATTN_ABLATE_WITH_UNIFORM &&
+    return args->by != ATTN_ABLATE_BY_LAYER && args->replacement != ATTN_REPLACEMENT_UNIFORM &&
            args->tower == ATTN_TOWER_TEXT && args->picture_parts == 0 &&
            !(args->by == ATTN_ABLATE_BY_NEURON && args->is_of_encoder);
 }
@@ -266,7 +268,7 @@ static enum attn_status check(const struct attn_ablation *ablation, struct attn_
     if (args->is_of_encoder && !encoder)
         return attn_error_set(err, ATTN_INVALID, "'%s' has one stack, expected neuron:L",
                               name.text);
-    if (args->is_of_encoder && args->with == ATTN_ABLATE_WITH_RESAMPLE)
+    if (args->is_of_encoder && args->replacement == ATTN_REPLACEMENT_RESAMPLE)
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of the encoder cannot have rows of `references`, which have "
                               "the same source: expected zero or mean in their place");
@@ -278,15 +280,15 @@ static enum attn_status check(const struct attn_ablation *ablation, struct attn_
     if (args->by == ATTN_ABLATE_BY_NEURON && !layer_has_neurons(args, config))
         return attn_error_set(err, ATTN_INVALID, "layer %d of '%s' has no neurons, but experts",
                               args->layer, name.text);
-    if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->by != ATTN_ABLATE_BY_HEAD &&
+    if (args->replacement == ATTN_REPLACEMENT_UNIFORM && args->by != ATTN_ABLATE_BY_HEAD &&
         args->by != ATTN_ABLATE_BY_ATTN)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' has no weights that could be uniform, expected head or attn",
                               attn_ablate_part_name(args->by));
-    if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
+    if (args->replacement == ATTN_REPLACEMENT_RESAMPLE && args->n_reference == 0)
         return attn_error_set(
             err, ATTN_INVALID,
-            "`with resample` needs `references`, whose rows replace those of the text");
+            "`replacement resample` needs `references`, whose rows replace those of the text");
     if (ablation->heads.text && args->by != ATTN_ABLATE_BY_HEAD)
         return attn_error_set(err, ATTN_INVALID, "`heads` names heads, and `by` is '%s'",
                               attn_ablate_part_name(args->by));
@@ -311,7 +313,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     const struct attn_ablate_args *args = given;
 
     if (!attn_is_choice(args->by, ATTN_ABLATE_BY_NEURON + 1, "by", err) ||
-        !attn_is_choice(args->with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
+        !attn_is_choice(args->replacement, ATTN_REPLACEMENT_UNIFORM + 1, "replacement", err) ||
         (args->n_reference > 0 && !attn_is_given(args->references, "references", err)) ||
         (args->n_set > 0 && !attn_is_given(args->sets, "sets", err)))
         return ATTN_INVALID;
@@ -564,7 +566,7 @@ static enum attn_status make_plan(struct attn_host *host, const struct attn_requ
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
-    if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 && args.study) {
+    if (args.replacement == ATTN_REPLACEMENT_MEAN && args.n_reference > 0 && args.study) {
         ATTN_TRY(ATTN_ALLOC(plan->found, 1, err));
         ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
     }

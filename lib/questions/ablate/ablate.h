@@ -62,13 +62,13 @@ enum attn_ablate_by {
 enum attn_ablate_picture { ATTN_ABLATE_PICTURE = 0, ATTN_ABLATE_TILE = 1, ATTN_ABLATE_CELL = 2 };
 
 /* What replaces a part. */
-enum attn_ablate_with {
-    ATTN_ABLATE_WITH_ZERO = 0,
-    ATTN_ABLATE_WITH_MEAN = 1, /* its mean over the positions of the text, or of all references */
+enum attn_replacement {
+    ATTN_REPLACEMENT_ZERO = 0,
+    ATTN_REPLACEMENT_MEAN = 1, /* its mean over the positions of the text, or of all references */
     /* its rows at the same positions of a randomly drawn reference that is at least as long */
-    ATTN_ABLATE_WITH_RESAMPLE = 2,
+    ATTN_REPLACEMENT_RESAMPLE = 2,
     /* equal weights for all keys that a query sees; for HEADS and ATTN */
-    ATTN_ABLATE_WITH_UNIFORM = 3,
+    ATTN_REPLACEMENT_UNIFORM = 3,
 };
 
 /* Heads that are switched off together. */
@@ -83,7 +83,7 @@ struct attn_ablate_args {
     struct attn_answer_args answer;
     enum attn_ablate_by by;
     int layer; /* layer of the neurons */
-    enum attn_ablate_with with;
+    enum attn_replacement replacement;
     const struct attn_input *references; /* [n_reference] texts or ids */
     size_t n_reference;
     uint64_t seed;      /* seed for drawing the reference and the controls */

@@ -120,7 +120,8 @@ enum attn_status attn_ablate_list(const struct attn_ablation *ablation, struct a
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' names no head that can be switched off%s",
                    attn_head_list_quote(heads).text,
-                   ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? " by uniform weights" : "");
+                   ablation->args->replacement == ATTN_REPLACEMENT_UNIFORM ? " by uniform weights"
+                                                                           : "");
     return attn_error_hint(err, "layers without attention have no weights of attention, blocks "
                                 "that are an MLP have no heads, and a convolution is one part, "
                                 "'L.*'");
@@ -138,7 +139,7 @@ static void find_sites(struct attn_ablation *ablation)
             ATTN_SITES(ATTN_SITE_ATTN_OUT, ATTN_SITE_MIXER_OUT, ATTN_SITE_MLP_OUT),
         [ATTN_ABLATE_BY_NEURON] = ATTN_SITES(ATTN_SITE_MLP_POST),
     };
-    const bool is_uniform = ablation->args->with == ATTN_ABLATE_WITH_UNIFORM;
+    const bool is_uniform = ablation->args->replacement == ATTN_REPLACEMENT_UNIFORM;
 
     ablation->sites =
         attn_sites_common(sites[ablation->args->by], attn_ablate_dims(ablation)->sites);
@@ -162,7 +163,7 @@ enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct
     ablation->has_encoder =
         attn_model_before(ablation->frame.run->model) &&
         (ablation->frame.run->model->encoder || attn_ablate_is_of_tower(ablation)) &&
-        args->with != ATTN_ABLATE_WITH_RESAMPLE &&
+        args->replacement != ATTN_REPLACEMENT_RESAMPLE &&
         (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder ||
          attn_ablate_is_of_tower(ablation));
     ATTN_TRY(attn_ablate_list(ablation, ablation->sites, &all, tensors, err));
@@ -181,7 +182,7 @@ enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct
         *edit = ATTN_EDIT_DEFAULT;
         attn_part_place(&tensors->items[i], attn_selection_dims(ablation->frame.run->selection),
                         edit);
-        if (args->with == ATTN_ABLATE_WITH_UNIFORM)
+        if (args->replacement == ATTN_REPLACEMENT_UNIFORM)
             attn_edit_make_uniform(attn_ablate_config(ablation, edit->at.stack), edit);
     }
     return ATTN_OK;
@@ -277,7 +278,7 @@ static enum attn_status read_reference(struct attn_ablation *ablation, size_t i,
                                        struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
-    const bool is_mean = ablation->args->with == ATTN_ABLATE_WITH_MEAN;
+    const bool is_mean = ablation->args->replacement == ATTN_REPLACEMENT_MEAN;
     struct attn_run *run;
     enum attn_status status = ATTN_OK;
 
@@ -344,14 +345,14 @@ enum attn_status attn_ablate_find_values(struct attn_ablation *ablation, struct 
     const size_t n = ablation->args->n_reference;
     bool is_short = true;
 
-    if (ablation->args->with == ATTN_ABLATE_WITH_MEAN) {
+    if (ablation->args->replacement == ATTN_REPLACEMENT_MEAN) {
         const enum attn_status status = share_means(ablation, err);
 
         if (status != ATTN_OK && n > 0 && ablation->frame.answer)
             ablation->frame.answer->is_general = true;
         return status;
     }
-    if (ablation->args->with != ATTN_ABLATE_WITH_RESAMPLE)
+    if (ablation->args->replacement != ATTN_REPLACEMENT_RESAMPLE)
         return ATTN_OK;
     const double drawn = attn_random_double(&ablation->random) * (double)n;
 

@@ -49,11 +49,12 @@ static enum attn_status check(const void *given, struct attn_error *err)
     const struct attn_ablate_args *args = given;
 
     if (args->n_set > 0 || args->is_cumulative || args->n_control > 0 || args->n_reference > 0 ||
-        args->with != ATTN_ABLATE_WITH_ZERO || args->tower != ATTN_TOWER_TEXT || args->is_estimated)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`by` is about a picture, whose parts become the mean of its cells: "
-            "no `with`, `sets`, `is_cumulative`, `control`, `references`, `tower` or `estimate`");
+        args->replacement != ATTN_REPLACEMENT_ZERO || args->tower != ATTN_TOWER_TEXT ||
+        args->is_estimated)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by` is about a picture, whose parts become the mean of its cells: "
+                              "no `replacement`, `sets`, `is_cumulative`, `control`, `references`, "
+                              "`tower` or `estimate`");
     return ATTN_OK;
 }
 

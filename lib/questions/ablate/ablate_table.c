@@ -78,14 +78,14 @@ static const char *find_words(const struct attn_ablate_args *args)
                                         "without the MLP of each layer", "without each layer",
                                         "without each neuron"};
     static const char *const others[] = {
-        [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
-        [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
-        [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
-    const bool is_zero = args->with == ATTN_ABLATE_WITH_ZERO;
+        [ATTN_REPLACEMENT_MEAN] = "with the mean of each part in its place",
+        [ATTN_REPLACEMENT_UNIFORM] = "with a uniform pattern in each head",
+        [ATTN_REPLACEMENT_RESAMPLE] = "with rows of another text in each part"};
+    const bool is_zero = args->replacement == ATTN_REPLACEMENT_ZERO;
 
     return args->n_set > 0 && is_zero        ? "without each set of heads"
            : args->is_cumulative             ? "without this part and all before it"
-           : !is_zero                        ? others[args->with]
+           : !is_zero                        ? others[args->replacement]
            : args->tower == ATTN_TOWER_IMAGE ? "without each part of the tower"
                                              : zeros[args->by];
 }

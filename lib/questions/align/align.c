@@ -33,8 +33,8 @@ static const struct attn_param param_rows[] = {
                "(default: 0.001)"),
     ATTN_PARAM(LIST, "layers", "SPEC", struct attn_align_args, layers.text,
                "the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output "
-               "of block L - 1, and several need `score`. Default: two thirds of the layers of "
-               "hidden states and decoders, the last one of cross-attention; with `score` all "
+               "of block L - 1, and several need `evaluate`. Default: two thirds of the layers of "
+               "hidden states and decoders, the last one of cross-attention; with `evaluate` all "
                "heads",
                .second = offsetof(struct attn_align_args, layers.n)),
     ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads.text,
@@ -53,21 +53,22 @@ static const struct attn_param param_rows[] = {
                "a row for each pair of words, with its weight, whether it is a link, and S or P "
                "for a sure or a possible link of gold; pictures show these rows"),
     ATTN_PARAM_KEPT(
-        TEXT, "matrix", "FILE.npz",
+        TEXT, "npz", "FILE",
         "with `items`: write the weights [words of the source, words of the text] of item "
-        "7 as 000000007/weight into FILE.npz, instead of lines",
+        "7 as 000000007/weight into FILE, instead of lines",
         .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM(FLAG, "score", NULL, struct attn_align_args, has_score,
+    ATTN_PARAM(FLAG, "evaluate", NULL, struct attn_align_args, evaluates,
                "compare with links made by people, 'gold' of each item: print precision, recall "
                "and alignment error rate; of a decoder how well each head finds the linked words"),
     ATTN_PARAM(TEXT, "gold", "FILE[:1]", struct attn_align_args, gold,
                "read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 "
                "possible ones; with :1 its words count from 1"),
-    ATTN_PARAM_KEPT(TEXT, "links", "FILE[:1]",
-                    "with `score` and `gold`, instead of a model: score the links in FILE, a line "
-                    "for each pair of texts as other aligners write it (0-0 1-2); with :1 its "
-                    "words count from 1",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(
+        TEXT, "links", "FILE[:1]",
+        "with `evaluate` and `gold`, instead of a model: score the links in FILE, a line "
+        "for each pair of texts as other aligners write it (0-0 1-2); with :1 its "
+        "words count from 1",
+        .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(
         TEXT, "times", "FILE.npy",
         "instead of texts: cross-attention [H, T, S] of the heads of a speech model that "
@@ -80,10 +81,10 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Alignment", param_
 static const struct attn_param_part parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "matrix",
+    {.given = "npz",
      .needs = "items",
-     .excludes = "score",
-     .message = "@ needs `items`, and does not go with `score`"},
+     .excludes = "evaluate",
+     .message = "@ needs `items`, and does not go with `evaluate`"},
 };
 
 static const struct attn_procedure procedure;
@@ -105,7 +106,7 @@ const struct attn_question attn_question_align = {
         "Words are separated by white space; items in other writing have the lists\n"
         "source_words and words.\n"
         "\n"
-        "With `score` and gold the table says how many links are right: precision,\n"
+        "With `evaluate` and gold the table says how many links are right: precision,\n"
         "recall, and aer, the alignment error rate (Och and Ney 2003), for each head, so\n"
         "that the heads that align are found on data. Of a decoder: ts, the share of\n"
         "tokens whose largest weight is on a linked word, within, the same among the\n"
@@ -176,17 +177,17 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`paired`, `bootstrap`, `cluster` and `fdr` are of means, and links "
                               "are counted over all items");
-    if (args->is_soft && args->has_score)
+    if (args->is_soft && args->evaluates)
         return attn_error_set(err, ATTN_INVALID,
-                              "`is_soft` and `has_score` are given, expected one");
-    if (args->gold && !args->has_score && !args->is_soft)
-        return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
+                              "`is_soft` and `evaluate` are given, expected one");
+    if (args->gold && !args->evaluates && !args->is_soft)
+        return attn_error_set(err, ATTN_INVALID, "`gold` needs `evaluate` or `is_soft`");
     if (attn_number_list_is_given(&args->layers) && attn_head_list_is_given(&args->heads))
         return attn_error_set(err, ATTN_INVALID, "`layers` and `heads` are given, expected one");
-    if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
+    if (study ? !args->evaluates && !study->each : args->evaluates && !args->gold)
         return attn_error_set(err, ATTN_INVALID,
-                              study ? "neither `has_score` nor `each` is given"
-                                    : "`has_score` needs `gold`");
+                              study ? "neither `evaluate` nor `each` is given"
+                                    : "`evaluate` needs `gold`");
     return read_method(args->method, &kind, &rule, err);
 }
 
@@ -202,7 +203,7 @@ static enum attn_status check_kind(const struct attn_align_run *align, struct at
     } uses[] = {{"`by word`", args->is_by_word, is_hidden},
                 {"`heads`", attn_head_list_is_given(&args->heads), !is_hidden},
                 {"`is_shifted`", args->is_shifted, !is_hidden},
-                {"`text_template`", args->text_template, is_attention}};
+                {"`template`", args->text_template, is_attention}};
 
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].is_given && !uses[i].is_used)
@@ -213,7 +214,7 @@ static enum attn_status check_kind(const struct attn_align_run *align, struct at
                                                  : "cross-attention");
     if (is_attention && !args->text_template)
         return attn_error_set(err, ATTN_INVALID,
-                              "a decoder needs a `text_template`, as 'Say: {source}. {target}'");
+                              "a decoder needs a `template`, as 'Say: {source}. {target}'");
     return ATTN_OK;
 }
 
@@ -266,7 +267,7 @@ static void choose_default_layers(struct attn_align_run *align)
     size_t layer = (2 * n_layer + 1) / 3;
 
     if (align->kind != ATTN_ALIGN_HIDDEN &&
-        (align->args->has_score || attn_head_list_is_given(&align->args->heads))) {
+        (align->args->evaluates || attn_head_list_is_given(&align->args->heads))) {
         memset(align->layers, 1, n_layer);
         return;
     }
@@ -301,8 +302,8 @@ static enum attn_status choose_layers(struct attn_align_run *align, struct attn_
         return attn_error_set(err, ATTN_INVALID,
                               "`layers` are '%s', of layers without cross-attention",
                               has_given ? attn_number_list_quote(given).text : "");
-    if (n > 1 && align->kind == ATTN_ALIGN_HIDDEN && !align->args->has_score)
-        return attn_error_set(err, ATTN_INVALID, "several `layers` need `has_score`");
+    if (n > 1 && align->kind == ATTN_ALIGN_HIDDEN && !align->args->evaluates)
+        return attn_error_set(err, ATTN_INVALID, "several `layers` need `evaluate`");
     return ATTN_OK;
 }
 
@@ -373,10 +374,9 @@ static enum attn_status fill_template(struct attn_align_run *align, struct attn_
         form += strlen(marks[side]);
     }
     if (n[0] != 1 || n[1] != 1)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`text_template` is '%s', expected {source} and {target} in it, each once",
-            attn_quote_string(align->args->text_template).text);
+        return attn_error_set(err, ATTN_INVALID,
+                              "`template` is '%s', expected {source} and {target} in it, each once",
+                              attn_quote_string(align->args->text_template).text);
     align->frame.request.input.text = filled;
     align->frame.request.input.n_text = used;
     return ATTN_OK;
@@ -484,7 +484,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     const struct attn_align_args *given = args;
 
     ATTN_TRY(check_texts(given, request, err));
-    if (given->has_score && !given->gold && !attn_item_label(item, "gold"))
+    if (given->evaluates && !given->gold && !attn_item_label(item, "gold"))
         return attn_error_set(err, ATTN_INVALID, "it has no 'gold'");
     return ATTN_OK;
 }
@@ -497,7 +497,7 @@ static enum attn_status read_gold(struct attn_align_run *align, struct attn_erro
     const struct attn_item_label *label = item ? attn_item_label(item, "gold") : NULL;
     const size_t number = item ? item->number : 0;
 
-    if (!align->args->has_score && !(align->args->is_soft && (file || label)))
+    if (!align->args->evaluates && !(align->args->is_soft && (file || label)))
         return ATTN_OK;
     if (file && number >= file->n)
         return attn_error_set(err, ATTN_INVALID, "'%s' has %zu line%s, and none for it",
@@ -553,7 +553,7 @@ static void release(void *state)
 /* Names the option whose results need more than rows. */
 static const char *beyond_rows(const void *args)
 {
-    return ((const struct attn_align_args *)args)->has_score ? "a score" : NULL;
+    return ((const struct attn_align_args *)args)->evaluates ? "a score" : NULL;
 }
 
 /* Sends a note if the gold file has more lines than there are items. */
@@ -578,8 +578,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct attn_link_lines gold = {.path = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;
 
-    align.items.is_listed = align.items.is_ragged = !given || !given->has_score;
-    if (gold.path && (given->has_score || given->is_soft)) {
+    align.items.is_listed = align.items.is_ragged = !given || !given->evaluates;
+    if (gold.path && (given->evaluates || given->is_soft)) {
         status = attn_error_at(attn_link_lines_read(&gold, err), ATTN_STAGE_INPUT, err);
         align.plan = &gold;
     }

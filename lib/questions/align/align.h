@@ -4,7 +4,7 @@
  * (gold).
  *
  *     struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
- *     args.study = &study, args.has_score = true;       // items with source, text and gold
+ *     args.study = &study, args.evaluates = true;       // items with source, text and gold
  *     attn_align(host, &request, &args, &table, &err);
  *
  * Words are runs without white space, or the lists `source_words` and `words` of the item. There
@@ -18,7 +18,7 @@
  * Weights between words: columns of a word's tokens summed, rows of a word's tokens averaged (Clark
  * et al. 2019, section 4.1).
  *
- * Without `has_score` the table has these rows; for items, they go to `each` of the study:
+ * Without `evaluate` the table has these rows; for items, they go to `each` of the study:
  *
  *     links                                     one row: "0-0 1-2", word of the source - word of
  *                                               the text, from 0; with `is_line`
@@ -64,11 +64,11 @@ struct attn_align_args {
     size_t size; /* size of this struct */
     /* items; NULL: aligns the input and the source of the request */
     const struct attn_study_args *study;
-    bool has_score; /* scores against the gold links of each item */
-    bool is_line;   /* without has_score: one row `links` instead of a row per link */
+    bool evaluates; /* scores against the gold links of each item */
+    bool is_line;   /* without evaluates: one row `links` instead of a row per link */
     /* as in selections; for hidden from 0, the embedding, to L. Only scores allow several. Not
-     * given: for hidden 2/3 L; for cross the last layer that attends to a source, with has_score
-     * all of them; for attention 2/3 L, with has_score all */
+     * given: for hidden 2/3 L; for cross the last layer that attends to a source, with evaluates
+     * all of them; for attention 2/3 L, with evaluates all */
     struct attn_number_list layers;
     /* for cross and attention: links use the mean over these heads; not given: all */
     struct attn_head_list heads;
@@ -87,14 +87,14 @@ struct attn_align_args {
     /* a file with a line of gold links for each item, whose words count from 1 if ":1" follows its
      * name; NULL: the label `gold` */
     const char *gold;
-    bool is_soft; /* without has_score: a row for each pair of words */
+    bool is_soft; /* without evaluates: a row for each pair of words */
 };
 
 #define ATTN_ALIGN_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("align", attn_align_args)
 
 /* Aligns the texts of REQUEST, or the items of ARGS. An item without a source fails, and with
- * has_score one without gold links. The caller owns *table; for items it has rows only with
- * has_score. Errors have a stage. */
+ * evaluates one without gold links. The caller owns *table; for items it has rows only with
+ * evaluates. Errors have a stage. */
 ATTN_API enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_align_args *args, struct attn_table **table,
                                      struct attn_error *err);

@@ -107,7 +107,7 @@ uint64_t attn_align_shows(const void *state)
     const struct attn_align_args *args = align->args;
     const bool is_hidden = align->kind == ATTN_ALIGN_HIDDEN;
 
-    if (args->has_score)
+    if (args->evaluates)
         return SHOW_SCORES | (is_hidden ? SHOW_HIDDEN : SHOW_HEADS) |
                (align->kind == ATTN_ALIGN_ATTENTION ? SHOW_TOKENS : SHOW_LINKS);
     return (args->is_soft ? SHOW_SOFT : 0) |
@@ -317,9 +317,9 @@ static enum attn_status append_heads(struct attn_align_run *align, struct attn_e
 
 enum attn_status attn_align_append(struct attn_align_run *align, struct attn_error *err)
 {
-    const bool has_score = align->args->has_score;
+    const bool evaluates = align->args->evaluates;
 
-    if (has_score && align->kind != ATTN_ALIGN_HIDDEN)
+    if (evaluates && align->kind != ATTN_ALIGN_HIDDEN)
         return append_heads(align, err);
     if (align->kind != ATTN_ALIGN_HIDDEN)
         attn_align_by_heads(align, align->first, align->last, -1);
@@ -328,8 +328,8 @@ enum attn_status attn_align_append(struct attn_align_run *align, struct attn_err
         if (!align->layers[layer])
             continue;
         ATTN_TRY(attn_align_by_vectors(align, layer, err));
-        if (has_score)
+        if (evaluates)
             ATTN_TRY(append_counts(align, layer, -1, err));
     }
-    return has_score ? ATTN_OK : append_links(align, err);
+    return evaluates ? ATTN_OK : append_links(align, err);
 }

@@ -121,16 +121,12 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         FLAG, "effect", NULL, struct attn_heads_args, has_effect,
         "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
-    ATTN_PARAM_KEPT(FLAG, "pairs", NULL,
-                    "instead of measures, print pairs of heads, the most alike first, with js: the "
-                    "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
-                    "not say that the heads read and write the same things. `similarity` without a "
-                    "value is the old name of `pairs`",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(CHOICE, "by", NULL, struct attn_heads_args, by,
-               "head (default), or layer: of a picture beside a text, one row per layer, with "
-               "the means over its heads",
-               .words = "head|layer"),
+               "head (default); layer: of a picture beside a text, one row per layer, with the "
+               "means over its heads; pair: instead of measures, pairs of heads, the most alike "
+               "first, with js: the Jensen-Shannon divergence of their rows, mean over the rows. A "
+               "small js does not say that the heads read and write the same things",
+               .words = "head|layer|pair"),
     ATTN_PARAM(FLAG, "localize", NULL, struct attn_heads_args, is_localized,
                "of a picture beside a text: rank the heads that look at one place of it (Kang et "
                "al. 2503.06287); kept are heads with a large share of it, from layer 2 on, that "
@@ -166,15 +162,15 @@ static const struct attn_param_part parts[] = {
 
 static const struct attn_param_rule rules[] = {
     {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold|renormalize",
-     .excludes = "pairs",
-     .message = "`pairs` and @ do not go together: it compares the heads of one text"},
+     .excludes = "by:pair",
+     .message = "`by pair` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "keep", .needs = "localize"},
-    {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
+    {.given = "measures|from|to|pattern|effect|threshold|by:layer|by:pair", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
     {.given = "from_weights|composition|svd",
      .excludes =
-         "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
+         "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|by:layer|by:pair|"
          "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
          "special|special_tokens|ablate|knockout|patch|steer|project|rescale|positions|attention|"
          "mask|key_mask|compute"},
@@ -182,8 +178,8 @@ static const struct attn_param_rule rules[] = {
     {.given = "composition", .excludes = "svd"},
     {.given = "svd", .excludes = "heads"},
     {.given = "top", .needs = "svd"},
-    {.given = "sinks", .excludes = "pairs|by:layer|localize|renormalize|tower"},
-    {.given = "shares", .excludes = "pairs|by:layer|localize"},
+    {.given = "sinks", .excludes = "by:pair|by:layer|localize|renormalize|tower"},
+    {.given = "shares", .excludes = "by:pair|by:layer|localize"},
     {.given = "runs", .needs = "probe"},
     {.given = "special",
      .excludes = "probe",
@@ -675,20 +671,21 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-/* Returns the procedure that reads weights; NULL: a text is read. */
-static const struct attn_procedure *choose_weights(const struct attn_heads_args *args)
+/* Returns the procedure of another table; NULL: heads are measured. */
+static const struct attn_procedure *choose_other(const struct attn_heads_args *args)
 {
-    return args->svd            ? &attn_head_svd_procedure
-           : args->composition  ? &attn_head_composition_procedure
-           : args->from_weights ? &attn_head_weights_procedure
-                                : NULL;
+    return args->svd                        ? &attn_head_svd_procedure
+           : args->composition              ? &attn_head_composition_procedure
+           : args->from_weights             ? &attn_head_weights_procedure
+           : args->by == ATTN_HEADS_BY_PAIR ? &attn_similarity_procedure
+                                            : NULL;
 }
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
-    const struct attn_procedure *of_weights = choose_weights(given);
+    const struct attn_procedure *other = choose_other(given);
 
-    return of_weights ? of_weights : &procedure;
+    return other ? other : &procedure;
 }
 
 /* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
@@ -741,8 +738,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     if (!call->host || !call->request || !call->table)
         return attn_procedure_perform(&procedure, call, err);
     ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
-    if (choose_weights(&args))
-        return attn_procedure_perform(choose_weights(&args), call, err);
+    if (choose_other(&args))
+        return attn_procedure_perform(choose_other(&args), call, err);
     status = perform_with(call, &args, &probes, err);
     attn_probes_release(&probes);
     return status;

@@ -81,7 +81,8 @@ enum attn_heads_composition {
     ATTN_HEADS_COMPOSITION_V = 3
 };
 
-enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
+/* By pair the table is that of attn_similarity (heads_extra.h), of one text. */
+enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1, ATTN_HEADS_BY_PAIR = 2 };
 
 /* Ids drawn without replacement, without special tokens, and repeated. */
 struct attn_heads_probe {
@@ -109,8 +110,8 @@ struct attn_heads_args {
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
     /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
     struct attn_head_cards *cards;
+    enum attn_heads_by by; /* LAYER: of texts with a picture */
     /* Of texts with a picture: */
-    enum attn_heads_by by;
     bool is_localized;     /* finds the heads that point at what the answer is about */
     size_t n_kept;         /* over items, a head is selected if its rank is at most this; 0: 10 */
     enum attn_tower tower; /* ATTN_TOWER_IMAGE: the heads of the tower of pictures, also of one

@@ -160,6 +160,7 @@ enum attn_status attn_head_effects_check(const struct attn_heads_args *args,
 
 extern const struct attn_procedure attn_head_weights_procedure, attn_head_composition_procedure,
     attn_head_svd_procedure;
+extern const struct attn_procedure attn_similarity_procedure; /* by pair (similarity.c) */
 
 /* Checks the model of FRAME, and lists those of HEADS, of the option LABEL, whose layers have
  * attention. HEADS may be NULL: all. */

@@ -120,7 +120,7 @@ static enum attn_status find_bos(const struct attn_model *model,
 
     if (tokenizer && !attn_model_config(model)->is_encoder)
         ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
-    if (encoding.n_front == 0 && (is_off || request->reading.given & ATTN_SPECIAL_TOKENS_GIVEN))
+    if (encoding.n_front == 0 && request->reading.special_tokens != ATTN_SPECIAL_TOKENS_DEFAULT)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`special_tokens` is %s, and a probe of '%s' has no special token "
                            "that it could %s",
@@ -250,7 +250,7 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
     attn_items_make(probes->items, draw_probe, probes);
     probes->study = ATTN_STUDY_ARGS_DEFAULT;
-    probes->study.max_failed = 0;
+    probes->study.max_errors = 0;
     probes->study.items = probes->items;
     return ATTN_OK;
 }

@@ -1,6 +1,7 @@
 /* similarity.c - see heads_extra.h. The pool's threads share the pairs; each pair is summed by
  * one thread, in the order of rows and keys. */
 #include "heads/heads_extra.h"
+#include "heads/heads_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "machine/frame.h"
+#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "sites/trial.h"
 #include "trace/capture.h"
@@ -138,7 +140,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct similarity *similarity = state;
     struct attn_frame *frame = &similarity->frame;
-    const size_t n_most = frame->args ? *(const size_t *)frame->args : 0; /* 0: all */
+    const struct attn_heads_args *args = frame->args;
+    const size_t n_most = args && !args->sort ? args->n_most : 0; /* 0: all */
     const size_t n_head = frame->config->n_head;
 
     attn_pool_run(frame->host->pool, similarity->n_pair, compare, similarity);
@@ -168,15 +171,13 @@ static const struct attn_table_view views[] = {
      .asked = "of the patterns of two heads"},
 };
 
-static const struct attn_procedure procedure;
-
 const struct attn_question attn_question_similarity = {
     .name = "similarity",
     .summary = "which heads look at the same places",
-    .procedure = &procedure,
+    .procedure = &attn_similarity_procedure,
 };
 
-static const struct attn_procedure procedure = {
+const struct attn_procedure attn_similarity_procedure = {
     .name = "similarity",
     .question = &attn_question_similarity,
     ATTN_PROCEDURE_TABLE(columns, views),
@@ -189,7 +190,9 @@ static const struct attn_procedure procedure = {
 enum attn_status attn_similarity(struct attn_host *host, const struct attn_request *request,
                                  size_t n_most, struct attn_table **table, struct attn_error *err)
 {
-    const struct attn_procedure_call call = {host, request, NULL, &n_most, table, NULL};
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
+    const struct attn_procedure_call call = {host, request, NULL, &args, table, NULL};
 
-    return attn_procedure_perform(&procedure, &call, err);
+    args.n_most = n_most;
+    return attn_procedure_perform(&attn_similarity_procedure, &call, err);
 }

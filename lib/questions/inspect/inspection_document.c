@@ -350,7 +350,7 @@ static void add_prompts(struct attn_document *document, const struct attn_shown_
     if (N_ROW(PROMPTS) == 0)
         return;
     attn_document_text(document, "\nPrompts, which %s puts in front of a text\n",
-                       shown->with_prompt);
+                       shown->prompt_name);
     for (size_t i = 0; i < N_ROW(PROMPTS); i++) {
         const struct attn_cell name = CELL(PROMPTS, i, "name"), text = CELL(PROMPTS, i, "text");
 

@@ -21,7 +21,7 @@ struct attn_shown_inspection {
     const char *name;             /* name of the model or file, as the user typed it */
     struct attn_inspection given; /* must have at least the weights */
     const char *no_tokenizer;     /* why a model has no tokenizer; or NULL */
-    const char *with_prompt;      /* option that puts a prompt before a text */
+    const char *prompt_name;      /* option that puts a prompt before a text */
     bool has_kinds;               /* also counts other kinds of attention */
     bool has_check;               /* reads the weights to find NaN and infinity */
     bool is_verbose;              /* text also shows the metadata of a model */

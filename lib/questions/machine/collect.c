@@ -88,7 +88,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_collect_args *args = given;
     const struct attn_study_args *study = args->study;
-    const size_t n = args->array ? strlen(args->array) : 0;
+    const size_t n = args->npz ? strlen(args->npz) : 0;
     size_t shard, n_shard;
 
     if (!attn_is_given(study, "items", err))
@@ -98,19 +98,19 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
             err, ATTN_INVALID,
             "`group_by`, `paired` and `bootstrap` are of means, and each item has "
             "its own rows");
-    if (!study->each && !args->array)
-        return attn_error_set(err, ATTN_INVALID, "neither `each` nor `array` is given");
-    if (args->array && (n < 5 || (strcmp(args->array + n - 4, ".npz") != 0 &&
-                                  strcmp(args->array + n - 4, ".npy") != 0)))
-        return attn_error_set(err, ATTN_INVALID, "`array` is '%s', expected FILE.npz or FILE.npy",
-                              attn_quote_string(args->array).text);
+    if (!study->each && !args->npz)
+        return attn_error_set(err, ATTN_INVALID, "neither `each` nor `npz` is given");
+    if (args->npz && (n < 5 || (strcmp(args->npz + n - 4, ".npz") != 0 &&
+                                strcmp(args->npz + n - 4, ".npy") != 0)))
+        return attn_error_set(err, ATTN_INVALID, "`npz` is '%s', expected FILE.npz or FILE.npy",
+                              attn_quote_string(args->npz).text);
     attn_items_shard(study->items, &shard, &n_shard);
     if (args->mean_by && n_shard > 0)
         return attn_error_set(
             err, ATTN_INVALID,
             "`mean_by` is of all items, and the means of shards cannot be joined");
-    if (args->mean_by && !args->array)
-        return attn_error_set(err, ATTN_INVALID, "`mean_by` needs `array`");
+    if (args->mean_by && !args->npz)
+        return attn_error_set(err, ATTN_INVALID, "`mean_by` needs `npz`");
     return ATTN_OK;
 }
 
@@ -124,8 +124,7 @@ static bool has_records(const struct attn_study_args *study)
  * takes them. */
 static bool has_cells(const struct attn_collect_args *args, const struct attn_request *request)
 {
-    return request->selection.sites && !args->array && args->study->each &&
-           !has_records(args->study);
+    return request->selection.sites && !args->npz && args->study->each && !has_records(args->study);
 }
 
 /* Checks that rows of cells are those of the pattern, and nothing else. */
@@ -149,13 +148,13 @@ static enum attn_status check_cells(const struct collecting *collecting, struct 
  * a member for each item. */
 static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
 {
-    const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
+    const char *list = collecting->frame.request.selection.sites, *array = collecting->args->npz;
     const bool is_file = array && strcmp(array + strlen(array) - 4, ".npy") == 0;
     struct attn_site_set sites = {0};
     size_t n = 0;
 
     if (array && !list)
-        return attn_error_set(err, ATTN_INVALID, "`array` needs `sites`");
+        return attn_error_set(err, ATTN_INVALID, "`npz` needs `sites`");
     if (!list)
         return ATTN_OK;
     ATTN_TRY(attn_error_of(attn_sites_parse(list, &sites, err), "sites", err));
@@ -194,7 +193,7 @@ static void describe_records(struct collecting *collecting)
     struct attn_records_form *form = attn_stream_records(collecting->frame.stream);
 
     form->has_predictions = attn_predict_is_asked(&collecting->predict);
-    form->has_tensors = collecting->frame.request.selection.sites && !collecting->args->array;
+    form->has_tensors = collecting->frame.request.selection.sites && !collecting->args->npz;
 }
 
 /* Checks that something is asked of the items. Records hold their ids and tokens at least, which no
@@ -211,7 +210,7 @@ static enum attn_status check_asked(const struct collecting *collecting, struct 
                            ? "`compute`"
                            : NULL;
 
-    if (collecting->is_asked || collecting->args->array || request->selection.sites ||
+    if (collecting->is_asked || collecting->args->npz || request->selection.sites ||
         (collecting->has_records && !idle))
         return ATTN_OK;
     if (collecting->has_records)
@@ -246,7 +245,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         describe_records(collecting);
     ATTN_TRY(check_asked(collecting, err));
     collecting->is_each =
-        is_each_row(frame->config, &collecting->predict) && !collecting->args->array;
+        is_each_row(frame->config, &collecting->predict) && !collecting->args->npz;
     return ATTN_OK;
 }
 
@@ -509,7 +508,7 @@ static enum attn_status open_arrays(struct collecting *collecting, struct attn_e
         form.sides[1] = collecting->sides.sides[1];
     }
     attn_items_shard(form.items, &shard, &n_shard);
-    attn_each_path_append(&path, args->array, shard, n_shard);
+    attn_each_path_append(&path, args->npz, shard, n_shard);
     item.path = attn_buffer_string(&path);
     status = item.path ? attn_records_open(&item, &form, false, &collecting->arrays, err)
                        : attn_error_no_memory(err);
@@ -525,7 +524,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         .request = &frame->request, .keeps_tensors = collecting->frame.request.selection.sites};
     const struct attn_item_calls calls = {.next = next_item, .find = find, .user = collecting};
 
-    if (collecting->args->array)
+    if (collecting->args->npz)
         ATTN_TRY(open_arrays(collecting, err));
     ATTN_TRY(attn_stream_run(frame->stream, frame->host, &options, &calls, err));
     if (!collecting->arrays)
@@ -537,7 +536,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 /* Names the option whose results need more than rows. */
 static const char *beyond_rows(const void *args)
 {
-    return ((const struct attn_collect_args *)args)->array ? "an array over all items" : NULL;
+    return ((const struct attn_collect_args *)args)->npz ? "an array over all items" : NULL;
 }
 
 static void release(void *state)

@@ -3,7 +3,7 @@
  * tensors into records, rows of cells, or one array over all items.
  *
  *     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
- *     args.study = &study, args.at.text = "subject", args.array = "out.npz";
+ *     args.study = &study, args.at.text = "subject", args.npz = "out.npz";
  *     request.selection.sites = "resid_pre", request.selection.layers = "2";
  *     attn_collect(host, &request, &args, &err);
  *
@@ -15,10 +15,10 @@
  *     position, token                where tensors and predictions of the item are read
  *     rank, next, log_prob           rank 1 is the most probable token; a continuation has none
  *
- * With `sites` and neither `array` nor predictions, each cell of a pattern that is not masked is a
+ * With `sites` and neither `npz` nor predictions, each cell of a pattern that is not masked is a
  * row: layer, head, query, key, query_token, key_token, weight. In the form ATTN_EACH_RECORDS
  * (stream/each.h) an item is one line with ids, tokens, predictions, and the tensors of `sites`
- * unless `array` takes them.
+ * unless `npz` takes them.
  *
  * An array has a row for each item that did not fail: in an archive (.npz) each site is one, [N,
  * n], for several layers [N, L, n], and of sites with heads [N, H, n] or [N, L, H, n]; further
@@ -48,7 +48,7 @@ struct attn_collect_args {
     struct attn_number_list at;
     /* FILE.npz or FILE.npy for the selected tensors; NULL: no array. For a shard, the number is
      * inserted: out-00003-of-00008.npz */
-    const char *array;
+    const char *npz;
     const char *mean_by; /* a label with at most 1,000 values, or LABEL=A:B; or NULL */
 };
 

@@ -502,7 +502,7 @@ enum attn_status attn_procedure_perform_first(const struct attn_procedure *proce
     ATTN_TRY(attn_items_rewind(asked.items, err));
     quiet.on_note = NULL;
     study.items = asked.items;
-    study.max_failed = asked.max_failed;
+    study.max_errors = asked.max_errors;
     memcpy(at, &quick, sizeof quick);
     first.request = &quiet;
     first.given = given;

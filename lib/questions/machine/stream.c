@@ -26,7 +26,7 @@
 #include <string.h>
 
 ATTN_DEFAULTS(attn_study_sum, .size = sizeof(struct attn_study_sum))
-ATTN_DEFAULTS(attn_study_args, .size = sizeof(struct attn_study_args), .max_failed = -1)
+ATTN_DEFAULTS(attn_study_args, .size = sizeof(struct attn_study_args), .max_errors = -1)
 ATTN_DEFAULTS(attn_each_options, .size = sizeof(struct attn_each_options))
 
 enum { MOST_MET = 1000, MOST_RESAMPLES = 10000000 };
@@ -612,12 +612,12 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
 /* Returns an error if more items failed than allowed. */
 static enum attn_status check_failures(const struct attn_stream *stream, struct attn_error *err)
 {
-    const int64_t most = stream->args->max_failed;
+    const int64_t most = stream->args->max_errors;
 
     if (most < 0 || stream->result.n_failed <= (uint64_t)most)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_INPUT,
-                       "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
+                       "%" PRIu64 " of %" PRIu64 " items failed, `max_errors` allows %" PRId64,
                        stream->result.n_failed, stream->result.n_item, most);
 }
 
@@ -752,7 +752,7 @@ static void end(struct attn_stream *stream)
     struct attn_each_result *result = &stream->result;
 
     stream->has_ended = true;
-    result->has_failed = result->n_failed > 0 && stream->args->max_failed < 0;
+    result->has_failed = result->n_failed > 0 && stream->args->max_errors < 0;
     result->seconds = seconds_of(stream);
     if (stream->each.result)
         *stream->each.result = *result;

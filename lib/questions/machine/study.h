@@ -75,7 +75,7 @@ struct attn_study_args {
     uint64_t seed;      /* seed of the resamples, the same for each group */
     double interval;    /* width of intervals in percent; 0: 95 */
     /* number of items that may fail before the run ends; negative: any number */
-    int64_t max_failed;
+    int64_t max_errors;
     bool lists_labels;          /* sends a note that lists the labels */
     struct attn_study_sum *sum; /* receives results beside the table; or NULL */
     /* writes a line for each row of each item, in order. Such a run can be resumed, and still ends

@@ -116,11 +116,11 @@ static const struct attn_param restarts[] = {
     ATTN_PARAM(OWN, "shard", "I/N", struct attn_items_args, items.shard,
                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
                "rows-00003-of-00008.jsonl",
-               .second = offsetof(struct attn_items_args, items.n_shard), .read = read_shard),
-    ATTN_PARAM(SEED, "max_failed", "N", struct attn_items_args, study.max_failed,
+               .second = offsetof(struct attn_items_args, items.shards), .read = read_shard),
+    ATTN_PARAM(SEED, "max_errors", "N", struct attn_items_args, study.max_errors,
                "number of items that may fail; one more ends the run. Default: any "
                "number, and the exit code is 6",
-               .option = "max-errors", .most = INT64_MAX),
+               .most = INT64_MAX),
     ATTN_PARAM(
         FLAG, "resume", NULL, struct attn_items_args, each.is_resumed,
         "go on after the rows that a run of the same command left in the output file, and "
@@ -131,7 +131,7 @@ const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", rest
 
 /* Rules about arguments: the first one holds for all items, the others for items with a table. */
 static const struct attn_param_rule rules[] = {
-    {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_failed|"
+    {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_errors|"
               "each|resume|shard|marks",
      .needs = "items"},
     {.given = "interval", .needs = "bootstrap"},
@@ -146,7 +146,7 @@ static const struct attn_param_part listing_parts[] = {{&attn_listing_params, 0}
 
 static const struct attn_items_args defaults = {.items.size = sizeof(struct attn_items_options),
                                                 .study.size = sizeof(struct attn_study_args),
-                                                .study.max_failed = -1,
+                                                .study.max_errors = -1,
                                                 .each.size = sizeof(struct attn_each_options)};
 
 const struct attn_question attn_question_items = {

@@ -246,7 +246,7 @@ static void note_first(struct word_scoring *scoring, const struct attn_item_resu
     const struct attn_request *request = &scoring->frame.request;
 
     if (scoring->has_noted || scoring->frame.config->is_encoder ||
-        request->reading.special_tokens != ATTN_SPECIAL_TOKENS_ON ||
+        request->reading.special_tokens > ATTN_SPECIAL_TOKENS_ON ||
         result->text->encoding.n == 0 || result->text->encoding.n_front > 0)
         return;
     scoring->has_noted = true;

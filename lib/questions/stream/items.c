@@ -457,7 +457,7 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path)
 void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
 {
     *shard = items ? items->options.shard : 0;
-    *n = items ? items->options.n_shard : 0;
+    *n = items ? items->options.shards : 0;
 }
 
 double attn_items_share(const struct attn_items *items)
@@ -505,20 +505,20 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
 
     if (options->inputs)
         size = options->n_input;
-    if (options->n_shard == 0)
+    if (options->shards == 0)
         return ATTN_OK;
-    if (options->shard >= options->n_shard)
+    if (options->shard >= options->shards)
         attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
-                       options->n_shard);
+                       options->shards);
     else if (!is_file)
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no file that can be sought, as `n_shard` needs one",
+                       "'%s' is no file that can be sought, as `shard` needs one",
                        attn_quote_string(attn_items_name(items)).text);
-    if (options->shard >= options->n_shard || !is_file)
+    if (options->shard >= options->shards || !is_file)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    items->from = attn_batch_lines_share(size, options->shard, options->n_shard);
+    items->from = attn_batch_lines_share(size, options->shard, options->shards);
     items->n_read = options->inputs ? (size_t)items->from : 0;
-    items->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
+    items->limit = attn_batch_lines_share(size, options->shard + 1, options->shards);
     return ATTN_OK;
 }
 
@@ -582,7 +582,7 @@ enum attn_status attn_items_open_again(const struct attn_items *items, struct at
     struct attn_items_options options = items->options;
 
     options.path = items->path;
-    options.n_shard = 0;
+    options.shards = 0;
     return attn_items_open(&options, again, err);
 }
 

@@ -70,8 +70,8 @@ struct attn_items_options {
     enum attn_items_form form;
     size_t max_line; /* maximum bytes of a record; a longer one fails; 0: ATTN_MAX_LINE */
     /* number of the shard and of shards: the records that begin in the shard's part of the bytes;
-     * they keep their numbers of the whole input. n_shard 0: all records */
-    size_t shard, n_shard;
+     * they keep their numbers of the whole input. shards 0: all records */
+    size_t shard, shards;
     const volatile sig_atomic_t *cancel; /* nonzero ends waiting for a pipe; or NULL */
     const struct attn_input *inputs; /* [n_input] one item for each, instead of a file; borrowed */
     size_t n_input;

@@ -183,11 +183,11 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         request.input = (struct attn_input){.pixels = &task->blank};
     }
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
-    if (request.reading.with_prompt)
+    if (request.reading.prompt_name)
         ATTN_TRY(attn_error_at(attn_sentences->find_prompt(
-                                   task->host->model, request.reading.with_prompt, &prompt, err),
+                                   task->host->model, request.reading.prompt_name, &prompt, err),
                                ATTN_STAGE_OPTIONS, err));
-    request.reading.with_prompt = NULL;
+    request.reading.prompt_name = NULL;
     request.selection.queries = request.selection.tiles = (struct attn_number_list){0};
     request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;

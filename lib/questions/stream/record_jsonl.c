@@ -50,7 +50,7 @@ static void push_labels(struct attn_json_writer *json, const struct attn_item_re
     attn_json_end(json);
 }
 
-static void push_error(struct attn_json_writer *json, const struct attn_item_result *result)
+void attn_record_error_push(struct attn_json_writer *json, const struct attn_item_result *result)
 {
     attn_json_begin(attn_json_key(json, "error"), '{');
     attn_json_text(attn_json_key(json, "code"), attn_record_failure_code(result->failure));
@@ -84,7 +84,7 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
     attn_record_id_push(attn_json_key(&json, "id"), result);
     push_labels(&json, result);
     if (result->failure)
-        push_error(&json, result);
+        attn_record_error_push(&json, result);
     else
         ATTN_TRY(push_result(&json, writer->form, result, err));
     attn_json_end(&json);

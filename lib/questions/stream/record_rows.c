@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/quoting.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"
@@ -119,7 +120,7 @@ static void append_json(const struct attn_record_rows *rows, const struct attn_i
     attn_json_begin(&json, '{');
     push_record(rows, &json, result);
     if (result->failure)
-        attn_json_text(attn_json_key(&json, "error"), result->err.message);
+        attn_record_error_push(&json, result);
     else if (row < attn_table_n_row(result->rows))
         push_row(rows, &json, result->rows, row);
     attn_json_end(&json);
@@ -132,6 +133,7 @@ static void append_csv(struct attn_record_writer *writer, const struct attn_item
 {
     const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = -1};
     const struct attn_record_rows *rows = writer->rows;
+    char text[sizeof result->err.message + 32]; /* with the code of the failure */
 
     attn_record_key_append(writer, out, result);
     if (!rows->has_labels)
@@ -146,8 +148,13 @@ static void append_csv(struct attn_record_writer *writer, const struct attn_item
         attn_table_append_styled(out, csv, &rows->columns[c], &cell);
     }
     attn_buffer_append_char(out, ',');
-    if (result->failure)
-        attn_csv_text_append(out, result->err.message, strlen(result->err.message));
+    if (result->failure) {
+        size_t used = 0;
+
+        attn_fixed_text_append(text, sizeof text, &used, "%s: %s",
+                               attn_record_failure_code(result->failure), result->err.message);
+        attn_csv_text_append(out, text, used);
+    }
     attn_buffer_append_char(out, '\n');
 }
 

@@ -225,6 +225,9 @@ void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffe
 /* Writes the id of RESULT, or its number. */
 void attn_record_id_push(struct attn_json_writer *json, const struct attn_item_result *result);
 
+/* Writes the failure of RESULT: "error":{"code":"too_long","message":"..."}. */
+void attn_record_error_push(struct attn_json_writer *json, const struct attn_item_result *result);
+
 /* Writes the value of LABEL, which must not be missing, as in the input. */
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);
 
