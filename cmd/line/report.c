@@ -99,8 +99,7 @@ enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, 
         return attn_error_no_memory(err);
     status = attn_escape(line, (size_t)size, &escaped, err);
     free(line);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
     shorten(escaped);
     attn_error_set(err, ATTN_INVALID, "%s", escaped);
     attn_free(escaped);

@@ -31,12 +31,7 @@ enum attn_status attn_template_parse(const char *source, size_t size, const char
         made->tree = attn_template_read_tree(&made->pool, tokens);
     status = made->pool.status;
     made->pool.err = NULL;
-    if (status != ATTN_OK) {
-        attn_template_free(made);
-        return status;
-    }
-    *parsed = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(status, parsed, made, attn_template_free);
 }
 
 void attn_template_free(struct attn_template *parsed)

@@ -377,12 +377,7 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken
         npy->layout.data_start = (size_t)((const unsigned char *)reader.end - npy->file.data);
         status = check_size(&npy->file, &npy->layout, err);
     }
-    if (status != ATTN_OK) {
-        attn_npy_free(npy);
-        return status;
-    }
-    *out = npy;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(status, out, npy, attn_npy_free);
 }
 
 enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,

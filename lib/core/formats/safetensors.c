@@ -46,7 +46,6 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
                                        struct attn_error *err)
 {
     struct attn_tensor_files *st = attn_tensor_files_create(1, err);
-    enum attn_status status;
 
     if (!st) {
         attn_file_release(file);
@@ -54,14 +53,9 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
     }
     st->shards[0].file = *file;
     *file = (struct attn_file){0};
-    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].text, &st->records,
-                                          &st->count, err);
-    if (status != ATTN_OK) {
-        attn_tensor_files_free(st);
-        return status;
-    }
-    *out = st;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].text,
+                                                  &st->records, &st->count, err),
+                     out, st, attn_tensor_files_free);
 }
 
 /* As attn_safetensors_take, for a file of either kind. */

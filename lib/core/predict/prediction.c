@@ -297,8 +297,7 @@ enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
     for (size_t i = 0; i < n; i++)
         found->top[i].prob = attn_exp(found->top[i].score - total);
     attn_free(logits);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
     qsort(found->top, n, sizeof *found->top, by_score);
     found->n_top = n < args->question->top ? n : args->question->top;
     for (size_t i = 0; i < found->n_top; i++)

@@ -40,8 +40,8 @@ static enum attn_status read_rows(const char *path, bool is_source, struct attn_
                  ? attn_sound_input->read_file(path, rows, err)
                  : attn_ndarray_read(path, 2, 2, is_source ? "[S, d_source]" : "[T, d_model]", rows,
                                      err);
-    status = attn_error_at(status, ATTN_STAGE_INPUT, err);
-    ATTN_RETURN_MADE(status, &input->embeddings, rows, attn_free);
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_INPUT, err), &input->embeddings, rows,
+                     attn_free);
 }
 
 static enum attn_status read_embeddings(const struct attn_param *param, void *home,

@@ -382,8 +382,7 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
 {
     if (!directory->has_manifest)
         ATTN_TRY(write_manifest(directory, err));
-    ATTN_TRY(attn_sink_create_file_in(directory->path, name, sink, err));
-    return ATTN_OK;
+    return attn_sink_create_file_in(directory->path, name, sink, err);
 }
 
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,

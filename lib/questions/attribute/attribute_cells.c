@@ -226,8 +226,7 @@ static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err
     if (!a->has_mlps)
         return ATTN_OK;
     a->mlps = attn_frame_alloc(&a->frame, config->n_layer * n, config->d_model * sizeof *a->mlps);
-    ATTN_TRY(attn_frame_memory(&a->frame, err));
-    return ATTN_OK;
+    return attn_frame_memory(&a->frame, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)

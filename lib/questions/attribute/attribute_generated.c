@@ -174,9 +174,5 @@ enum attn_status attn_attribute_matrix(const struct attn_table *table, struct at
     attn_free(cells);
     if (status == ATTN_OK)
         status = attn_table_copy_about(table, made, err);
-    if (status == ATTN_OK)
-        *matrix = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, matrix, made, attn_table_free);
 }

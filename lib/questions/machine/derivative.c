@@ -162,9 +162,9 @@ static enum attn_status allocate(struct attn_derivative *made,
         ATTN_TRY(ATTN_ALLOC(made->source, made->n_source * config->d_source, err));
     if (made->n_source > 0 && !asked->encoder_gradients.on_event)
         ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + made->n_source) * config->d_embed, err));
-    made->logits = attn_alloc(ATTN_ANSWERS_MOST,
-                              attn_answer_n_logit(made->answer) * sizeof *made->logits, err);
-    return made->logits ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(made->logits,
+                    attn_alloc(ATTN_ANSWERS_MOST,
+                               attn_answer_n_logit(made->answer) * sizeof *made->logits, err));
 }
 
 /* Creates the tape, whose gradients are those of GOAL. */

@@ -13,7 +13,6 @@
 #include "input/input.h"
 #include "tokenizer/encoding.h"
 
-
 struct attn_text_word {
     size_t begin, end; /* in bytes of the text */
 };

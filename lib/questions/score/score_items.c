@@ -372,9 +372,7 @@ static enum attn_status next_item(void *user, struct attn_item **given, struct a
         !args.target || args.foil_id ||
         (count_tokens(scoring, args.target) < 2 && count_tokens(scoring, args.foil) < 2))
         return ATTN_OK;
-    next = attn_store_take(&item->store, 2 * sizeof *next, err);
-    if (!next)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(next, attn_store_take(&item->store, 2 * sizeof *next, err)));
     next[0] = args.target;
     next[1] = args.foil;
     item->next = next;

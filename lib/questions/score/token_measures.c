@@ -261,11 +261,7 @@ static enum attn_status begin(void *user, const struct attn_token_text *text, vo
         status = begin_attention(reading, err);
     if (status == ATTN_OK && measures->which & ATTN_WORD_LENS)
         status = begin_lens(reading, err);
-    if (status == ATTN_OK)
-        *state = reading;
-    else
-        end(reading);
-    return status;
+    ATTN_RETURN_MADE(status, state, reading, end);
 }
 
 /* Marks S. */

@@ -148,9 +148,7 @@ static enum attn_status read_words(struct word_scoring *scoring,
         attn_buffer_append(&scoring->text, text->input->text, text->input->n_text);
         return find_words(scoring, result, &text->encoding, err);
     }
-    places = attn_alloc(attn_size_mul(2, text->n), sizeof *places, err);
-    if (!places)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(places, attn_alloc(attn_size_mul(2, text->n), sizeof *places, err)));
     joined.begin = places;
     joined.end = places + text->n;
     join_tokens(scoring, text, places);
@@ -246,8 +244,8 @@ static void note_first(struct word_scoring *scoring, const struct attn_item_resu
     const struct attn_request *request = &scoring->frame.request;
 
     if (scoring->has_noted || scoring->frame.config->is_encoder ||
-        request->reading.special_tokens > ATTN_SPECIAL_TOKENS_ON ||
-        result->text->encoding.n == 0 || result->text->encoding.n_front > 0)
+        request->reading.special_tokens > ATTN_SPECIAL_TOKENS_ON || result->text->encoding.n == 0 ||
+        result->text->encoding.n_front > 0)
         return;
     scoring->has_noted = true;
     attn_note(request->on_note, request->user, ATTN_NOTE_NO_SCORE, ATTN_NO_FIRST_SCORE,

@@ -134,9 +134,9 @@ static enum attn_status make_blank(const struct attn_image_config *image,
         (struct attn_pixels){.n_channel = image->n_channel,
                              .height = image->height > 0 ? image->height : image->patch_height,
                              .width = image->width > 0 ? image->width : image->patch_width};
-    pixels->values = attn_alloc(attn_size_mul(image->n_channel, pixels->height),
-                                attn_size_mul(pixels->width, sizeof *pixels->values), err);
-    return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_NEW(pixels->values,
+                    attn_alloc(attn_size_mul(image->n_channel, pixels->height),
+                               attn_size_mul(pixels->width, sizeof *pixels->values), err));
 }
 
 /* Whether one of SITES is among the tensors that are kept. */
@@ -320,9 +320,7 @@ enum attn_status attn_many_whole_cut(const struct attn_many_task *task, struct a
     const size_t n = smaller(text->n - item->shift, task->n_most);
 
     item->is_last = item->shift + n == text->n;
-    item->ids = attn_alloc(n, sizeof *item->ids, err);
-    if (!item->ids)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_NEW(item->ids, attn_alloc(n, sizeof *item->ids, err)));
     memcpy(item->ids, text->ids + item->shift, n * sizeof *item->ids);
     if (task->request.reading.special_tokens == ATTN_SPECIAL_TOKENS_BOS)
         item->ids[0] = text->ids[0];

@@ -173,8 +173,7 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
     struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
     const enum attn_status status = attn_options_read(given, &read, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(status);
     if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) || !is_used(read.figure, err) ||
         !attn_is_choice(read.patches, N_PATCHES, "patches", err) ||
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
