@@ -327,9 +327,9 @@ START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
                                                    "text", "--invalid", "bytes", NULL});
         ck_assert_msg(table.exit == 0, "%s", table.err);
         n = read_table(table.out, string->text, tokens);
-        json = attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--special",
-                                                  "text", "--invalid", "bytes", "--json", "-",
-                                                  NULL});
+        json =
+            attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--special",
+                                               "text", "--invalid", "bytes", "--json", "-", NULL});
         assert_json(json.out, tokens, n);
         for (char *tab = table.out; (tab = strchr(tab, '\t')) != NULL;)
             *tab = ' '; /* between columns, and nowhere else: read_table has seen all */

@@ -734,7 +734,7 @@ END_TEST
 
 struct caller {
     struct attn_host *host;
-    int32_t id;         /* the most probable next token */
+    int32_t id;  /* the most probable next token */
     double prob; /* its probability */
 };
 

@@ -246,8 +246,8 @@ static void note_first(struct word_scoring *scoring, const struct attn_item_resu
     const struct attn_request *request = &scoring->frame.request;
 
     if (scoring->has_noted || scoring->frame.config->is_encoder ||
-        request->reading.special_tokens > ATTN_SPECIAL_TOKENS_ON ||
-        result->text->encoding.n == 0 || result->text->encoding.n_front > 0)
+        request->reading.special_tokens > ATTN_SPECIAL_TOKENS_ON || result->text->encoding.n == 0 ||
+        result->text->encoding.n_front > 0)
         return;
     scoring->has_noted = true;
     attn_note(request->on_note, request->user, ATTN_NOTE_NO_SCORE, ATTN_NO_FIRST_SCORE,
