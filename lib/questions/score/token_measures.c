@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/utf8.h"
 #include "kernels/kernels.h"
 #include "predict/logits.h"
@@ -29,6 +30,7 @@ struct reading {
     /* LENS: a session that reads rows of the stream, the rows [LENS_ROWS, D], their logits; own */
     struct attn_session *lens;
     float *stream, *logits;
+    struct attn_store *store; /* owns all of these arrays */
 };
 
 static double *number_of(const struct reading *reading, size_t token, size_t which)
@@ -206,12 +208,7 @@ static void end(void *state)
         for (size_t which = ATTN_TOKEN_NAE; which <= ATTN_TOKEN_EMD; which++)
             *number_of(reading, i, which) /= (double)reading->n_head;
     attn_session_free(reading->lens);
-    attn_free(reading->stream);
-    attn_free(reading->logits);
-    attn_free(reading->before);
-    attn_free(reading->row);
-    attn_free(reading->nae);
-    attn_free(reading->logs);
+    attn_store_release(&reading->store);
     attn_free(reading);
 }
 
@@ -220,16 +217,16 @@ static enum attn_status begin_attention(struct reading *reading, struct attn_err
     const struct attn_config *config = attn_model_config(reading->text->run->model);
     const size_t n = reading->text->n, n_head = config->n_layer * config->n_head;
 
-    ATTN_TRY(ATTN_ALLOC(reading->before, attn_size_mul(n_head, n), err));
-    ATTN_TRY(ATTN_ALLOC(reading->nae, n_head, err));
-    ATTN_TRY(ATTN_ALLOC(reading->logs, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->before, attn_size_mul(n_head, n), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->nae, n_head, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->logs, n, err));
     for (size_t i = 2; i < n; i++)
         reading->logs[i] = attn_log((double)i);
     for (size_t i = 0; i < n; i++)
         for (size_t which = ATTN_TOKEN_NAE; which <= ATTN_TOKEN_EMD; which++)
             if (i > 0 || which == ATTN_TOKEN_NAE)
                 *number_of(reading, i, which) = 0;
-    return ATTN_ALLOC(reading->row, n, err);
+    return ATTN_STORE_ALLOC(&reading->store, reading->row, n, err);
 }
 
 static enum attn_status begin_lens(struct reading *reading, struct attn_error *err)
@@ -237,8 +234,8 @@ static enum attn_status begin_lens(struct reading *reading, struct attn_error *e
     const struct attn_config *config = attn_model_config(reading->text->run->model);
     struct attn_pass pass = attn_run_pass(reading->text->run);
 
-    ATTN_TRY(ATTN_ALLOC(reading->stream, (size_t)LENS_ROWS * config->d_model, err));
-    ATTN_TRY(ATTN_ALLOC(reading->logits, config->n_vocab, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->stream, (size_t)LENS_ROWS * config->d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->logits, config->n_vocab, err));
     pass.options.has_logits = true;
     pass.options.n_max = LENS_ROWS;
     pass.options.pool = NULL;
