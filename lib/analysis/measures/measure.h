@@ -126,8 +126,7 @@
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \
       "`attn-cli ablate --by picture` measures that")                                              \
     ATTN_MEASURE_OF_EACH_IMAGE(X)                                                                  \
-    X(PICTURE_SINKS, 28, "picture_sinks", picture, 0, NULL, "weight on sinks in the picture",      \
-      false,                                                                                       \
+    X(PICTURE_SINKS, 28, "picture_sinks", picture, 0, NULL, "weight on picture sinks", false,      \
       "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
       "say that they hold nothing")                                                                \
     X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question", false,                 \

@@ -234,7 +234,8 @@ static enum attn_status begin_lens(struct reading *reading, struct attn_error *e
     const struct attn_config *config = attn_model_config(reading->text->run->model);
     struct attn_pass pass = attn_run_pass(reading->text->run);
 
-    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->stream, (size_t)LENS_ROWS * config->d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->stream, (size_t)LENS_ROWS * config->d_model,
+                              err));
     ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->logits, config->n_vocab, err));
     pass.options.has_logits = true;
     pass.options.n_max = LENS_ROWS;
