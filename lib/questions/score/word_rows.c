@@ -41,7 +41,8 @@ enum {
     N_COLUMN
 };
 
-enum { SHOW_WORD = 2, SHOW_SPACE = 4, SHOW_ENTROPY = 8, SHOW_LENS = 16, SHOW_ATTENTION = 32 };
+/* The other columns are shown by the bits of their measures. */
+enum { SHOW_WORD = 32 };
 
 #define SURPRISAL_COLUMN(name, ...)                                                                \
     ATTN_COLUMN_QUANTITY(name, 4, name, POSITIVE, "surprisal", .traits = ATTN_TRAIT_SURPRISAL,     \
@@ -53,14 +54,16 @@ static const struct attn_column columns[N_COLUMN] = {
     [NATS] = SURPRISAL_COLUMN("nats", .shown = 0),
     [BITS] = SURPRISAL_COLUMN("bits", .shown = 0),
     [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
-    [SPACE_BEFORE] = ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
-    [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
-    [BITS_TRAILING] = ATTN_COLUMN_REAL("bits_trailing", 4, "bits", POSITIVE, .shown = SHOW_SPACE),
-    [ENTROPY] = ATTN_COLUMN_REAL("entropy_bits", 4, "bits", POSITIVE, .shown = SHOW_ENTROPY),
-    [NAE] = ATTN_COLUMN_REAL("nae", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
-    [DNAE] = ATTN_COLUMN_REAL("dnae", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
-    [MD] = ATTN_COLUMN_REAL("md", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
-    [EMD] = ATTN_COLUMN_REAL("emd", 4, NULL, POSITIVE, .shown = SHOW_ATTENTION),
+    [SPACE_BEFORE] =
+        ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
+    [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
+    [BITS_TRAILING] =
+        ATTN_COLUMN_REAL("bits_trailing", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
+    [ENTROPY] = ATTN_COLUMN_REAL("entropy_bits", 4, "bits", POSITIVE, .shown = ATTN_WORD_ENTROPY),
+    [NAE] = ATTN_COLUMN_REAL("nae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
+    [DNAE] = ATTN_COLUMN_REAL("dnae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
+    [MD] = ATTN_COLUMN_REAL("md", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
+    [EMD] = ATTN_COLUMN_REAL("emd", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -298,12 +301,12 @@ static enum attn_status check_first(const struct word_scoring *scoring, struct a
             "`measures` but surprisal are measures of causal models, and '%s' is "
             "an encoder",
             attn_quote_string(attn_model_name(attn_host_model(scoring->frame.host))).text);
-    if (attn_chat_is_wanted(&request->chat) || (first && first->messages))
+    what = attn_chat_is_wanted(&request->chat) || (first && first->messages)       ? "conversation"
+           : attn_input_is_picture(&request->input) || (first && first->images[0]) ? "picture"
+                                                                                   : NULL;
+    if (what)
         return attn_error_set(err, ATTN_INVALID,
-                              "`measures` but surprisal are of a text, and this is a conversation");
-    if (attn_input_is_picture(&request->input) || (first && first->images[0]))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`measures` but surprisal are of a text, and this is a picture");
+                              "`measures` but surprisal are of a text, and this is a %s", what);
     return ATTN_OK;
 }
 
@@ -347,7 +350,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 static uint64_t shows(const void *state)
 {
     const struct word_scoring *scoring = state;
-    const unsigned which = scoring->args->measures;
     const struct attn_study_args *study = scoring->args->study;
     size_t n_label;
     const char *const *labels = attn_items_labels(study ? study->items : NULL, &n_label);
@@ -355,10 +357,7 @@ static uint64_t shows(const void *state)
 
     for (size_t i = 0; i < n_label; i++)
         has_word = has_word || strcmp(labels[i], columns[WORD].name) == 0;
-    return (has_word ? 0 : SHOW_WORD) | (which & ATTN_WORD_SPACE ? SHOW_SPACE : 0) |
-           (which & ATTN_WORD_ENTROPY ? SHOW_ENTROPY : 0) |
-           (which & ATTN_WORD_LENS ? SHOW_LENS : 0) |
-           (which & ATTN_WORD_ATTENTION ? SHOW_ATTENTION : 0);
+    return (has_word ? 0 : SHOW_WORD) | (scoring->args->measures & ~(unsigned)ATTN_WORD_SURPRISAL);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -387,14 +386,8 @@ static void release(void *state)
     attn_token_measures_release(&scoring->measures);
 }
 
-static void draw(const void *given, struct attn_drawn *drawn)
-{
-    (void)given;
-    drawn->picture->view.asked = "of each word";
-}
-
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN},
+    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN, .asked = "of each word"},
 };
 
 /* Performs CALL with columns for the layers of the model, if the lens is asked for, and over items
@@ -423,7 +416,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         snprintf(names[l], sizeof names[l], "bits_l%zu", l);
         own[NAE + l] = columns[ENTROPY];
         own[NAE + l].name = names[l];
-        own[NAE + l].shown = SHOW_LENS;
+        own[NAE + l].shown = ATTN_WORD_LENS;
     }
     procedure.columns = own;
     procedure.n_column = N_COLUMN + n;
@@ -444,7 +437,6 @@ const struct attn_procedure attn_score_words = {
     .check = attn_score_check,
     .prepare = prepare,
     .shows = shows,
-    .draw = draw,
     .ask = ask,
     .perform = perform,
     .release = release,
