@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "input/position.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
@@ -25,31 +26,34 @@ struct head {
 
 /* The words of a text: token i belongs to word of[i]. */
 struct words {
-    size_t *of; /* [n] owns */
+    size_t *of; /* [n] */
     size_t n, n_word;
-    unsigned char *to; /* [n] owns; flags of the tokens of `to` */
+    unsigned char *to; /* [n] flags of the tokens of `to` */
     size_t n_to;
 };
 
 struct pairs {
+    struct attn_store *store;  /* owns; has the arrays, also of the words */
     struct words text, source; /* source: for layers that attend to it; otherwise empty */
     struct attn_dims dims;     /* of the model, which it borrows from */
-    unsigned char *from;       /* [n] owns; flags of the tokens of `from` */
+    unsigned char *from;       /* [n] flags of the tokens of `from` */
     size_t n_from;
-    double *sums;       /* [n_layer * n_head, words] owns; sums of each head */
-    struct head *heads; /* [n_layer * n_head] owns */
+    double *sums;       /* [n_layer * n_head, words] sums of each head */
+    struct head *heads; /* [n_layer * n_head] */
 };
 
 static enum attn_status find_words(const struct attn_run *run, const struct attn_sequence *sequence,
-                                   struct words *words, struct attn_error *err)
+                                   struct attn_store **store, struct words *words,
+                                   struct attn_error *err)
 {
     const size_t n = sequence->n;
     bool *begins;
 
     words->n = n;
-    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* n + 1, as the source may be empty */
-    ATTN_TRY(ATTN_ALLOC(words->to, n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(begins, n + 1, err));
+    /* n + 1, as the source may be empty */
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->of, n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->to, n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, begins, n + 1, err));
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without a tokenizer, each token is a word */
     if (run->tokenizer && sequence->ids)
@@ -58,7 +62,6 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
         words->n_word += begins[i];
         words->of[i] = words->n_word - 1;
     }
-    attn_free(begins);
     return ATTN_OK;
 }
 
@@ -72,13 +75,13 @@ static enum attn_status fill(const struct attn_run *run, const struct attn_numbe
     struct words *text = &pairs->text, *source = &pairs->source;
     size_t n_word;
 
-    ATTN_TRY(find_words(run, &run->text, text, err));
-    ATTN_TRY(find_words(run, &run->source, source, err));
+    ATTN_TRY(find_words(run, &run->text, &pairs->store, text, err));
+    ATTN_TRY(find_words(run, &run->source, &pairs->store, source, err));
     n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
     pairs->dims = attn_config_dims(config, 1);
-    ATTN_TRY(ATTN_ALLOC(pairs->from, text->n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->heads, n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->sums, attn_size_mul(n, n_word), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&pairs->store, pairs->from, text->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&pairs->store, pairs->heads, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&pairs->store, pairs->sums, attn_size_mul(n, n_word), err));
     const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
 
     for (size_t i = 0; i < n; i++)
@@ -100,13 +103,7 @@ static void release(void *reading)
 
     if (!pairs)
         return;
-    attn_free(pairs->text.of);
-    attn_free(pairs->text.to);
-    attn_free(pairs->source.of);
-    attn_free(pairs->source.to);
-    attn_free(pairs->from);
-    attn_free(pairs->sums);
-    attn_free(pairs->heads);
+    attn_store_release(&pairs->store);
     attn_free(pairs);
 }
 
