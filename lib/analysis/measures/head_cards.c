@@ -5,6 +5,7 @@
 #include "base/os/thread.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "measures/metric.h"
 #include "trace/trace_internal.h"
 
@@ -112,7 +113,7 @@ size_t attn_head_cards_find(const struct attn_head_cards *cards, const struct at
 struct vectors {
     struct attn_location at;
     size_t row0, n_row, n;
-    float *values; /* [n_row, n] owns */
+    float *values; /* [n_row, n] */
 };
 
 /* What one head does in the text. */
@@ -126,9 +127,10 @@ struct doing {
 
 struct attn_card_reading {
     const struct attn_head_cards *cards;
-    struct doing *heads;          /* [n_head] owns */
-    float *found;                 /* [n_head, n_vector] owns; the vectors of the keys of rows */
-    struct attn_card_key *sorted; /* [n_key] owns; scratch */
+    struct attn_store *store;     /* owns; has the arrays, but `kept` */
+    struct doing *heads;          /* [n_head] */
+    float *found;                 /* [n_head, n_vector] the vectors of the keys of rows */
+    struct attn_card_key *sorted; /* [n_key] scratch */
     struct attn_metric_settings settings;
     const bool *is_parked[2]; /* of the text and of the encoder, borrowed; or NULL */
     struct vectors *kept;     /* [n_kept] owns */
@@ -146,11 +148,11 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->cards = cards;
     made->settings.source_mask = source_mask;
-    status = ATTN_ALLOC(made->heads, cards->n_head, err);
+    status = ATTN_STORE_ALLOC(&made->store, made->heads, cards->n_head, err);
     if (status == ATTN_OK)
-        status = ATTN_ALLOC(made->found, cards->n_head * cards->n_vector, err);
+        status = ATTN_STORE_ALLOC(&made->store, made->found, cards->n_head * cards->n_vector, err);
     if (status == ATTN_OK)
-        status = ATTN_ALLOC(made->sorted, n_key, err);
+        status = ATTN_STORE_ALLOC(&made->store, made->sorted, n_key, err);
     for (size_t i = 0; status == ATTN_OK && i < cards->n_head; i++)
         for (size_t c = 0; c < N_CELL; c++)
             made->heads[i].cells[c] = NAN;
@@ -166,12 +168,8 @@ void attn_card_reading_free(struct attn_card_reading *reading)
 {
     if (!reading)
         return;
-    for (size_t i = 0; i < reading->n_kept; i++)
-        attn_free(reading->kept[i].values);
     attn_free(reading->kept);
-    attn_free(reading->sorted);
-    attn_free(reading->found);
-    attn_free(reading->heads);
+    attn_store_release(&reading->store);
     attn_free(reading);
 }
 
@@ -184,7 +182,7 @@ enum attn_status attn_card_reading_keep(struct attn_card_reading *reading,
     ATTN_TRY(ATTN_GROW(reading->kept, reading->capacity, reading->n_kept + 1, err));
     vectors = &reading->kept[reading->n_kept];
     *vectors = (struct vectors){event->at, event->row0, event->n_row, event->n_col, NULL};
-    ATTN_TRY(ATTN_ALLOC(vectors->values, event->n_row * event->n_col, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, vectors->values, event->n_row * event->n_col, err));
     reading->n_kept++;
     for (size_t r = 0; r < event->n_row; r++)
         memcpy(vectors->values + r * event->n_col, event->data + r * event->ld,

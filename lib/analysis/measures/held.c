@@ -1,21 +1,15 @@
 /* held.c - see held.h. */
 #include "measures/held.h"
 
-#include "base/memory.h"
+#include "base/store.h"
 
 #include <string.h>
-
-struct held_event {
-    struct attn_trace_event event;
-    float *data; /* own the arrays of `event`; or NULL */
-    int32_t *keys;
-    size_t *n_kept;
-};
 
 struct attn_held {
     size_t most, size; /* bytes */
     bool is_full;
-    struct held_event *events; /* [n] owns */
+    struct attn_trace_event *events; /* [n] owns */
+    struct attn_store *store;        /* owns; has their arrays */
     size_t n, capacity;
 };
 
@@ -28,11 +22,7 @@ enum attn_status attn_held_create(size_t most, struct attn_held **held, struct a
 
 static void drop(struct attn_held *held)
 {
-    for (size_t i = 0; i < held->n; i++) {
-        attn_free(held->events[i].data);
-        attn_free(held->events[i].keys);
-        attn_free(held->events[i].n_kept);
-    }
+    attn_store_release(&held->store);
     attn_free(held->events);
     held->events = NULL;
     held->n = held->capacity = 0;
@@ -48,12 +38,12 @@ void attn_held_free(struct attn_held *held)
 
 /* Returns a copy of N rows of WIDTH items of SIZE bytes, which are LD items apart in ROWS. Returns
  * NULL without ROWS, and on failure, with ERR set. */
-static void *copy(const void *rows, size_t n, size_t width, size_t ld, size_t size,
-                  struct attn_error *err)
+static void *copy(struct attn_store **store, const void *rows, size_t n, size_t width, size_t ld,
+                  size_t size, struct attn_error *err)
 {
     char *made = NULL;
 
-    if (!rows || ATTN_ALLOC(made, attn_size_mul(n, width * size), err) != ATTN_OK)
+    if (!rows || ATTN_STORE_ALLOC(store, made, attn_size_mul(n, width * size), err) != ATTN_OK)
         return NULL;
     for (size_t r = 0; r < n; r++)
         memcpy(made + r * width * size, (const char *)rows + r * ld * size, width * size);
@@ -67,7 +57,7 @@ enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
     const size_t n = event->n_row, width = event->keys ? event->ld : event->n_col;
     const size_t size = n * (width * sizeof *event->data +
                              (event->keys ? width * sizeof *event->keys + sizeof n : 0));
-    struct held_event *made;
+    struct attn_trace_event *made;
 
     held->is_full |= size > held->most - held->size;
     if (held->is_full) {
@@ -77,14 +67,11 @@ enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
     held->size += size;
     ATTN_TRY(ATTN_GROW(held->events, held->capacity, held->n + 1, err));
     made = &held->events[held->n++];
-    made->data = copy(event->data, n, width, event->ld, sizeof *event->data, err);
-    made->keys = copy(event->keys, n, width, event->ld, sizeof *event->keys, err);
-    made->n_kept = copy(event->n_kept, 1, n, n, sizeof *event->n_kept, err);
-    made->event = *event;
-    made->event.ld = width;
-    made->event.data = made->data;
-    made->event.keys = made->keys;
-    made->event.n_kept = made->n_kept;
+    *made = *event;
+    made->ld = width;
+    made->data = copy(&held->store, event->data, n, width, event->ld, sizeof *event->data, err);
+    made->keys = copy(&held->store, event->keys, n, width, event->ld, sizeof *event->keys, err);
+    made->n_kept = copy(&held->store, event->n_kept, 1, n, n, sizeof *event->n_kept, err);
     return !made->data || (event->keys && !made->keys) || (event->n_kept && !made->n_kept)
                ? ATTN_NO_MEMORY
                : ATTN_OK;
@@ -99,6 +86,6 @@ enum attn_status attn_held_play(const struct attn_held *held, const struct attn_
                                 struct attn_error *err)
 {
     for (size_t i = 0; i < held->n; i++)
-        ATTN_TRY(to->on_event(to->user, &held->events[i].event, err));
+        ATTN_TRY(to->on_event(to->user, &held->events[i], err));
     return ATTN_OK;
 }

@@ -28,8 +28,7 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
         .source_mask = run->source.key_mask};
 }
 
-/* The same for the tokens of its source. */
-static struct attn_metric_settings source_settings(const struct attn_run *run)
+struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
 {
     return (struct attn_metric_settings){.ids = run->source.ids,
                                          .tokens = run->source.tokens.bytes,
@@ -83,7 +82,7 @@ static enum attn_status begin_parking(const struct attn_run *run, const struct a
                                       struct attn_error *err)
 {
     const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = source_settings(run);
+                                      of_source = attn_run_source_settings(run);
     struct attn_selection *all;
 
     *parking = (struct attn_parking){.trace = {.on_event = on_parking_event, .user = parking}};
@@ -157,7 +156,7 @@ static enum attn_status create_mixes(struct attn_run *run, const struct attn_sel
                                      const struct attn_selection *encoder, struct attn_error *err)
 {
     const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = source_settings(run);
+                                      of_source = attn_run_source_settings(run);
 
     ATTN_TRY(attn_head_mixes_create(&of_text, text, &run->mixes[0], err));
     return encoder ? attn_head_mixes_create(&of_source, encoder, &run->mixes[1], err) : ATTN_OK;

@@ -25,6 +25,9 @@
 /* Returns the settings of measures for the tokens of RUN. Borrows from RUN. */
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
 
+/* The same for the tokens of its source. */
+struct attn_metric_settings attn_run_source_settings(const struct attn_run *run);
+
 enum { ATTN_PARKING_HELD = 16 << 20 };
 
 struct attn_parking {

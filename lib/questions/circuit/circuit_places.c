@@ -2,7 +2,8 @@
  * paths through the circuit (circuit.h). */
 #include "circuit/circuit_internal.h"
 
-#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/store.h"
 #include "measures/head_kind.h"
 #include "measures/run_measures.h"
 #include "trace/trace_internal.h"
@@ -137,6 +138,7 @@ struct ways {
     const struct attn_wiring *edges;
     const double *scores;        /* [n_reader, n_writer] */
     const unsigned char *chosen; /* [n_reader, n_writer] */
+    struct attn_store *store;    /* owns; has the arrays that follow */
     /* [n_writer]; on: the largest product of scores to the logits, and the writer after it,
      * n_writer for the logits; back: the same from the input */
     double *on, *back;
@@ -169,10 +171,16 @@ static double step(const struct ways *ways, size_t from, size_t to)
 }
 
 /* Finds the strongest ways. Writers are in the order in which they are computed. */
-static void find_ways(struct ways *ways)
+static enum attn_status find_ways(struct ways *ways, struct attn_error *err)
 {
     const size_t n = ways->edges->n_writer;
 
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->on, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->back, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->next, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->before, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->back_to, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->is_listed, n, err));
     for (size_t w = n; w-- > 0;)
         for (size_t to = w + 1; to <= n; to++) {
             const double product = step(ways, w, to) * (to < n ? ways->on[to] : 1);
@@ -192,6 +200,7 @@ static void find_ways(struct ways *ways)
                 ways->before[w] = from;
             }
         }
+    return ATTN_OK;
 }
 
 /* Appends the name of writer W, of the input WORDS[0], and an arrow. */
@@ -244,24 +253,12 @@ enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const doubl
     enum { MOST = 10 };
     const size_t n = edges->n_writer;
     struct ways ways = {.edges = edges, .scores = scores, .chosen = chosen};
-    enum attn_status status;
+    enum attn_status status = find_ways(&ways, err);
 
-    ATTN_TRY(ATTN_ALLOC(ways.on, 2 * n, err));
-    status = ATTN_ALLOC(ways.next, 3 * n, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(ways.is_listed, n, err);
-    if (status == ATTN_OK) {
-        ways.back = ways.on + n;
-        ways.before = ways.next + n;
-        ways.back_to = ways.next + 2 * n;
-        find_ways(&ways);
-    }
     for (size_t i = 0; status == ATTN_OK && i < MOST && find_next(&ways) < n; i++) {
         attn_buffer_append_string(text, i > 0 ? "\n" : "");
         append_path(&ways, find_next(&ways), words, text);
     }
-    attn_free(ways.on);
-    attn_free(ways.next);
-    attn_free(ways.is_listed);
+    attn_store_release(&ways.store);
     return status == ATTN_OK ? attn_buffer_check(text, err) : status;
 }

@@ -8,8 +8,8 @@
  */
 #include "circuit/circuit_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "machine/derivative.h"
 #include "run/host_internal.h"
 #include "trace/trace_internal.h"
@@ -17,22 +17,23 @@
 #include <string.h>
 
 struct scoring {
+    struct attn_store *store; /* owns; has the arrays that are made here */
     struct attn_wiring *edges;
     double *scores; /* [n_reader, n_writer] */
     double weight;  /* of the current backward pass */
-    /* [n_layer, n, d] own; the streams at the current point, before heads and before MLPs */
+    /* [n_layer, n, d] the streams at the current point, before heads and before MLPs */
     float *streams[2];
-    /* [n_layer, n, H * Ev] and [n_writer, n, d] own; z at the current point, and the deltas after
+    /* [n_layer, n, H * Ev] and [n_writer, n, d] z at the current point, and the deltas after
      * the norm that follows the heads there; NULL: there is no such norm */
     float *z, *flat;
     size_t layer; /* the layer of the gradients, n_layer for those of the logits */
-    /* [H + 2 G + 1, n, d] owns; gradients of the inputs of its readers */
+    /* [H + 2 G + 1, n, d] gradients of the inputs of its readers */
     float *gradients;
-    float *post;     /* [n, d] owns; the gradient of resid_post of a layer with experts */
-    float *products; /* [n_writer, H + 2 G + 1] owns */
-    float *total;    /* [n, d] owns; the sum of the gradients after a writer; NULL: no places */
-    double *places;  /* [n_writer, n] of struct attn_wire_scores */
-    float *embeddings[3]; /* [n, De] own; of the base, of the source, of the current point */
+    float *post;          /* [n, d] the gradient of resid_post of a layer with experts */
+    float *products;      /* [n_writer, H + 2 G + 1] */
+    float *total;         /* [n, d] the sum of the gradients after a writer; NULL: no places */
+    double *places;       /* [n_writer, n] of struct attn_wire_scores */
+    float *embeddings[3]; /* [n, De] of the base, of the source, of the current point */
     struct attn_derivative *derivative; /* owns */
 };
 
@@ -200,24 +201,26 @@ static enum attn_status allocate(struct scoring *s, struct attn_error *err)
     const struct attn_config *config = s->edges->config;
     const size_t n = s->edges->n, size = n * s->edges->d;
     const size_t n_reader = config->n_head + 2 * config->n_kv_head + 1;
+    struct attn_store **store = &s->store;
 
     for (int i = 0; i < 2; i++)
-        ATTN_TRY(ATTN_ALLOC(s->streams[i], attn_size_mul(config->n_layer, size), err));
+        ATTN_TRY(ATTN_STORE_ALLOC(store, s->streams[i], attn_size_mul(config->n_layer, size), err));
     for (int i = 0; i < 3; i++)
-        ATTN_TRY(ATTN_ALLOC(s->embeddings[i], attn_size_mul(n, config->d_embed), err));
+        ATTN_TRY(ATTN_STORE_ALLOC(store, s->embeddings[i], attn_size_mul(n, config->d_embed), err));
     if (s->edges->sums) {
-        ATTN_TRY(ATTN_ALLOC(s->flat, attn_size_mul(s->edges->n_writer, size), err));
-        ATTN_TRY(ATTN_ALLOC(
-            s->z, attn_size_mul(config->n_layer, n * config->n_head * config->d_value), err));
+        ATTN_TRY(ATTN_STORE_ALLOC(store, s->flat, attn_size_mul(s->edges->n_writer, size), err));
+        ATTN_TRY(ATTN_STORE_ALLOC(
+            store, s->z, attn_size_mul(config->n_layer, n * config->n_head * config->d_value),
+            err));
     } else {
         ATTN_TRY(attn_wiring_flatten(s->edges, s->edges->deltas, err));
     }
     if (config->n_expert > 0)
-        ATTN_TRY(ATTN_ALLOC(s->post, size, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(store, s->post, size, err));
     if (s->places)
-        ATTN_TRY(ATTN_ALLOC(s->total, size, err));
-    ATTN_TRY(ATTN_ALLOC(s->gradients, attn_size_mul(n_reader, size), err));
-    return ATTN_ALLOC(s->products, attn_size_mul(s->edges->n_writer, n_reader), err);
+        ATTN_TRY(ATTN_STORE_ALLOC(store, s->total, size, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, s->gradients, attn_size_mul(n_reader, size), err));
+    return ATTN_STORE_ALLOC(store, s->products, attn_size_mul(s->edges->n_writer, n_reader), err);
 }
 
 static enum attn_status build(struct scoring *s, const struct attn_answer *answer, size_t n_point,
@@ -289,15 +292,6 @@ enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_
     if (status == ATTN_OK)
         status = run_all(&s, asked, base, err);
     attn_derivative_free(s.derivative);
-    for (int i = 0; i < 2; i++)
-        attn_free(s.streams[i]);
-    for (int i = 0; i < 3; i++)
-        attn_free(s.embeddings[i]);
-    attn_free(s.z);
-    attn_free(s.flat);
-    attn_free(s.gradients);
-    attn_free(s.post);
-    attn_free(s.products);
-    attn_free(s.total);
+    attn_store_release(&s.store);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

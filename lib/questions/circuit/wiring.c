@@ -4,6 +4,7 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
@@ -97,8 +98,8 @@ enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_
     edges->d = config->d_model;
     edges->n_writer = 1 + l * (h + 1);
     edges->n_reader = l * (h + 2 * g + 1) + 1;
-    ATTN_TRY(ATTN_ALLOC(edges->writers, edges->n_writer, err));
-    ATTN_TRY(ATTN_ALLOC(edges->readers, edges->n_reader, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&edges->store, edges->writers, edges->n_writer, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&edges->store, edges->readers, edges->n_reader, err));
     writer = edges->writers;
     reader = edges->readers;
     *writer++ = (struct attn_wire_node){ATTN_WIRE_NODE_INPUT, 0, -1, 0};
@@ -280,11 +281,12 @@ static void decode_out(const struct attn_wiring *edges, size_t layer, double *sc
     }
 }
 
-/* Memory for a layer. Owns its arrays. */
+/* Memory for a layer. */
 struct layer_work {
-    double *scratch; /* [Ev, d] */
-    float *rows;     /* [H*Ev, d] */
-    float *z;        /* [n, H*Ev] */
+    struct attn_store *store; /* owns; has the arrays */
+    double *scratch;          /* [Ev, d] */
+    float *rows;              /* [H*Ev, d] */
+    float *z;                 /* [n, H*Ev] */
 };
 
 enum attn_status attn_wiring_set_sums(struct attn_wiring *edges, size_t layer, const float *z,
@@ -325,28 +327,23 @@ static enum attn_status add_layer(struct attn_wiring *edges, const struct attn_c
 }
 
 static enum attn_status find_deltas(struct attn_wiring *edges, const struct attn_capture *source,
-                                    struct attn_error *err)
+                                    struct layer_work *work, struct attn_error *err)
 {
     const size_t n_z = edges->config->n_head * edges->config->d_value, size = edges->n * edges->d;
-    struct layer_work work = {
-        .scratch = attn_alloc(edges->config->d_value, edges->d * sizeof(double), err),
-        .rows = attn_alloc(n_z, edges->d * sizeof(float), err),
-        .z = attn_alloc(n_z, edges->n * sizeof(float), err)};
-    enum attn_status status = work.scratch && work.rows && work.z ? ATTN_OK : ATTN_NO_MEMORY;
+    const size_t n_sum = attn_size_mul(edges->config->n_layer, size);
 
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(edges->deltas, attn_size_mul(edges->n_writer, size), err);
-    if (status == ATTN_OK && block_of(edges, 0)->ln1_post.w.data)
-        status = ATTN_ALLOC(edges->sums, attn_size_mul(edges->config->n_layer, size), err);
-    if (status == ATTN_OK)
-        subtract(kept(edges, source, ATTN_SITE_RESID_PRE, 0, -1),
-                 kept(edges, edges->kept, ATTN_SITE_RESID_PRE, 0, -1), size, edges->deltas);
-    for (size_t layer = 0; status == ATTN_OK && layer < edges->config->n_layer; layer++)
-        status = add_layer(edges, source, layer, &work, err);
-    attn_free(work.scratch);
-    attn_free(work.rows);
-    attn_free(work.z);
-    return status;
+    ATTN_TRY(ATTN_STORE_ALLOC(&work->store, work->scratch, edges->config->d_value * edges->d, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&work->store, work->rows, attn_size_mul(n_z, edges->d), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&work->store, work->z, attn_size_mul(n_z, edges->n), err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&edges->store, edges->deltas, attn_size_mul(edges->n_writer, size), err));
+    if (block_of(edges, 0)->ln1_post.w.data)
+        ATTN_TRY(ATTN_STORE_ALLOC(&edges->store, edges->sums, n_sum, err));
+    subtract(kept(edges, source, ATTN_SITE_RESID_PRE, 0, -1),
+             kept(edges, edges->kept, ATTN_SITE_RESID_PRE, 0, -1), size, edges->deltas);
+    for (size_t layer = 0; layer < edges->config->n_layer; layer++)
+        ATTN_TRY(add_layer(edges, source, layer, work, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn_run *source,
@@ -354,6 +351,7 @@ enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn
                                   struct attn_error *err)
 {
     struct attn_capture *capture = NULL;
+    struct layer_work work = {.store = NULL};
     enum attn_status status;
 
     edges->base = base;
@@ -362,18 +360,16 @@ enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn
     ATTN_TRY(watch(edges, base, &edges->kept, NULL, err));
     status = watch(edges, source, &capture, session, err);
     if (status == ATTN_OK)
-        status = attn_error_at(find_deltas(edges, capture, err), ATTN_STAGE_MODEL, err);
+        status = attn_error_at(find_deltas(edges, capture, &work, err), ATTN_STAGE_MODEL, err);
     attn_capture_free(capture);
+    attn_store_release(&work.store);
     return status;
 }
 
 void attn_wiring_release(struct attn_wiring *edges)
 {
-    attn_free(edges->writers);
-    attn_free(edges->readers);
     attn_capture_free(edges->kept);
-    attn_free(edges->deltas);
-    attn_free(edges->sums);
+    attn_store_release(&edges->store);
     *edges = (struct attn_wiring){.n = 0};
 }
 
@@ -638,18 +634,15 @@ enum attn_status attn_wiring_decode(const struct attn_wiring *edges, float **out
 {
     const struct attn_config *config = edges->config;
     const size_t n = config->n_head * config->d_value * edges->d;
-    double *scratch = attn_alloc(config->d_value, edges->d * sizeof *scratch, err);
-    float *made = attn_alloc(config->n_layer, attn_size_mul(n, sizeof *made), err);
+    enum attn_status status;
+    double *scratch;
 
-    for (size_t layer = 0; scratch && made && layer < config->n_layer; layer++)
-        decode_out(edges, layer, scratch, made + layer * n);
+    ATTN_TRY(ATTN_ALLOC(scratch, config->d_value * edges->d, err));
+    status = ATTN_ALLOC(*outs, attn_size_mul(config->n_layer, n), err);
+    for (size_t layer = 0; status == ATTN_OK && layer < config->n_layer; layer++)
+        decode_out(edges, layer, scratch, *outs + layer * n);
     attn_free(scratch);
-    if (scratch && made) {
-        *outs = made;
-        return ATTN_OK;
-    }
-    attn_free(made);
-    return ATTN_NO_MEMORY;
+    return status;
 }
 
 enum attn_status attn_wiring_write(const struct attn_wiring *edges, const float *outs,

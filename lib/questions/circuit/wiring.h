@@ -42,16 +42,17 @@ struct attn_wire_node {
 enum { ATTN_WIRE_NODE_NAME_SIZE = 32 };
 
 struct attn_wiring {
-    const struct attn_run *base, *source;     /* borrowed; SOURCE has as many positions */
-    const struct attn_config *config;         /* borrowed */
-    size_t n, d;                              /* positions; width of the stream */
-    struct attn_wire_node *writers, *readers; /* own */
+    const struct attn_run *base, *source; /* borrowed; SOURCE has as many positions */
+    const struct attn_config *config;     /* borrowed */
+    size_t n, d;                          /* positions; width of the stream */
+    struct attn_store *store;             /* owns; has the arrays */
+    struct attn_wire_node *writers, *readers;
     size_t n_writer, n_reader, n_edge;
     struct attn_capture *kept; /* owns; the streams of the base, and what it writes */
-    /* [n_writer, n, d] owns; source minus base of what each writes, of heads before their scales
+    /* [n_writer, n, d] source minus base of what each writes, of heads before their scales
      * and the norm that follows them */
     float *deltas;
-    float *sums; /* [n_layer, n, d] owns; the base's input of the norm that follows the heads; NULL:
+    float *sums; /* [n_layer, n, d] the base's input of the norm that follows the heads; NULL:
                     there is no such norm */
 };
 
@@ -143,7 +144,8 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
 const struct attn_wire_node *attn_wiring_reader_at(const struct attn_wiring *edges,
                                                    const struct attn_location *at);
 
-/* Sets *OUTS, which the caller frees, to W_O of all layers, for attn_wiring_write. */
+/* Sets *OUTS, which the caller frees even after a failure, to W_O of all layers, for
+ * attn_wiring_write. */
 enum attn_status attn_wiring_decode(const struct attn_wiring *edges, float **outs,
                                     struct attn_error *err);
 

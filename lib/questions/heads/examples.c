@@ -4,8 +4,8 @@
  * tokens. For a page it also runs them, up to the last of the heads, to keep their weights. */
 #include "heads/examples_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
@@ -441,7 +441,7 @@ static enum attn_status begin_heads(struct attn_example_set *set, const struct a
     if (attn_table_n_row(table) == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` are of an encoder, whose heads are left out");
-    ATTN_TRY(ATTN_ALLOC(set->heads, attn_table_n_row(table), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&set->store, set->heads, attn_table_n_row(table), err));
     set->n_head = attn_table_n_row(table);
     for (size_t i = 0; i < set->n_head; i++) {
         struct attn_location *at = &set->heads[i].at;
@@ -586,7 +586,7 @@ static enum attn_status choose_texts(struct attn_example_set *set, struct attn_e
             attn_error_hint(err, "`bins` %zu has fewer", most);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    ATTN_TRY(ATTN_ALLOC(set->examples, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&set->store, set->examples, n, err));
     for (size_t i = 0; i < set->n_head; i++) {
         qsort(set->heads[i].values, set->heads[i].n, sizeof *set->heads[i].values, by_value);
         for (size_t bin = 1; bin <= n_bin; bin++)
@@ -676,16 +676,12 @@ static void release_set(struct attn_example_set *set)
 {
     for (size_t i = 0; i < set->n_head; i++)
         attn_free(set->heads[i].values);
-    for (size_t i = 0; i < set->n_example; i++) {
-        attn_free(set->examples[i].ends);
+    for (size_t i = 0; i < set->n_example; i++)
         attn_free(set->examples[i].cells);
-    }
     for (size_t i = 0; i < set->n_text; i++) {
         attn_card_text_release(&set->texts[i]);
     }
-    attn_free(set->heads);
-    attn_free(set->examples);
-    attn_free(set->texts);
+    attn_store_release(&set->store);
 }
 
 /* --- The procedure ---------------------------------------------------------------------------- */

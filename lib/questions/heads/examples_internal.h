@@ -31,7 +31,7 @@ struct attn_example {
     struct attn_example_value found;
     size_t text; /* index of the text */
     /* of each row: index after its last cell; empty unless rows are kept */
-    uint32_t *ends; /* [n_row] owns */
+    uint32_t *ends; /* [n_row] */
     size_t n_row;
     struct attn_card_key *cells; /* [n_cell] owns; keys of a row are in ascending order */
     size_t n_cell, capacity;
@@ -50,11 +50,12 @@ struct attn_example_set {
     const struct attn_procedure_call *call; /* borrowed */
     const struct attn_examples_args *args;  /* borrowed, complete */
     const struct attn_config *config;
-    struct attn_example_head *heads; /* [n_head] owns */
+    struct attn_store *store;        /* owns; has the arrays, also the `ends` of examples */
+    struct attn_example_head *heads; /* [n_head] */
     size_t n_head;
-    struct attn_example *examples; /* [n_example] owns */
+    struct attn_example *examples; /* [n_example] */
     size_t n_example;
-    struct attn_card_text *texts; /* [n_text] owns */
+    struct attn_card_text *texts; /* [n_text] */
     size_t n_text;
 };
 

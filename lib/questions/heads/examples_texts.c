@@ -2,8 +2,8 @@
  * a page the weights of their rows. */
 #include "heads/examples_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "machine/frame.h"
 #include "run/host_internal.h"
 #include "sites/trial.h"
@@ -25,7 +25,7 @@ static int by_number(const void *a, const void *b)
 
 /* The examples of one text. */
 struct shown {
-    const struct attn_example_set *set;
+    struct attn_example_set *set;
     struct attn_example *const *items; /* [n] borrowed */
     size_t n;
 };
@@ -65,7 +65,7 @@ static enum attn_status keep_rows(const struct attn_run *run, struct shown *show
                                      .user = shown};
 
     for (size_t i = 0; i < shown->n; i++)
-        ATTN_TRY(ATTN_ALLOC(shown->items[i]->ends, run->text.n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&shown->set->store, shown->items[i]->ends, run->text.n, err));
     return attn_watch(run, &watch, err);
 }
 
@@ -148,15 +148,11 @@ enum attn_status attn_examples_read_texts(struct attn_example_set *set, struct a
                                           struct attn_error *err)
 {
     struct attn_example **shown;
-    enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(shown, set->n_example, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&set->store, shown, set->n_example, err));
     for (size_t i = 0; i < set->n_example; i++)
         shown[i] = &set->examples[i];
     qsort(shown, set->n_example, sizeof(struct attn_example *), by_number);
-    status = ATTN_ALLOC(set->texts, set->n_example, err);
-    if (status == ATTN_OK)
-        status = read_shown(set, stream, shown, set->n_example, err);
-    attn_free(shown);
-    return status;
+    ATTN_TRY(ATTN_STORE_ALLOC(&set->store, set->texts, set->n_example, err));
+    return read_shown(set, stream, shown, set->n_example, err);
 }

@@ -1,7 +1,7 @@
 /* head_cards_output.c - see examples_internal.h. */
 #include "heads/examples_internal.h"
 
-#include "base/memory.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "machine/readout.h"
@@ -128,9 +128,10 @@ struct reader {
     const struct attn_model *model;
     const struct attn_tokenizer *tokenizer; /* or NULL */
     struct attn_session *session;           /* owns */
-    double *scratch;                        /* owns */
-    float *out, *logits;                    /* [d_model], [n_vocab] own */
-    struct attn_scored *ranked;             /* [2, n_vocab] owns */
+    struct attn_store *store;               /* owns; has the arrays */
+    double *scratch;
+    float *out, *logits;        /* [d_model], [n_vocab] */
+    struct attn_scored *ranked; /* [2, n_vocab] */
 };
 
 static enum attn_status begin_reader(struct reader *reader, struct attn_host *host,
@@ -147,10 +148,10 @@ static enum attn_status begin_reader(struct reader *reader, struct attn_host *ho
     options.cancel = host->options.cancel;
     options.isa = host->options.isa;
     options.gemm = host->options.gemm;
-    ATTN_TRY(ATTN_ALLOC(reader->scratch, 2 * config->d_model, err));
-    ATTN_TRY(ATTN_ALLOC(reader->out, config->d_model, err));
-    ATTN_TRY(ATTN_ALLOC(reader->logits, config->n_vocab, err));
-    ATTN_TRY(ATTN_ALLOC(reader->ranked, 2 * config->n_vocab, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reader->store, reader->scratch, 2 * config->d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reader->store, reader->out, config->d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reader->store, reader->logits, config->n_vocab, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reader->store, reader->ranked, 2 * config->n_vocab, err));
     return attn_session_create(reader->model, &options, &reader->session, err);
 }
 
@@ -218,9 +219,6 @@ enum attn_status attn_head_cards_write(struct attn_head_cards *cards, struct att
             status = attn_host_check_canceled(host, err);
     }
     attn_session_free(reader.session);
-    attn_free(reader.scratch);
-    attn_free(reader.out);
-    attn_free(reader.logits);
-    attn_free(reader.ranked);
+    attn_store_release(&reader.store);
     return status;
 }

@@ -3,8 +3,8 @@
  * parts are added in double precision, in the order of the tokens. */
 #include "heads/head_maps.h"
 
-#include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
@@ -118,14 +118,15 @@ struct meeting {
     const struct attn_model *model;
     struct attn_vocabulary_products *products;
     struct attn_session *session; /* owns; layer 0 without attention */
+    struct attn_store *store;     /* owns; has the arrays */
     struct attn_gemm_engine engine;
     size_t d, first, n;                   /* tokens first to first + n - 1 */
     const struct attn_norm_weights *norm; /* before a layer */
-    float *rows[N_ROWS];                  /* [TOKENS, D] own; what meets */
-    float *turned[N_ROWS];                /* [D, TOKENS] own; the same */
-    float *parts[N_PRODUCT];              /* [D, D] own; what the part adds */
-    double *columns;                      /* [TOKENS, 2, D] owns; of W_U, and scratch */
-    double *sums[N_ROWS];                 /* [D] own; over all tokens */
+    float *rows[N_ROWS];                  /* [TOKENS, D] what meets */
+    float *turned[N_ROWS];                /* [D, TOKENS] the same */
+    float *parts[N_PRODUCT];              /* [D, D] what the part adds */
+    double *columns;                      /* [TOKENS, 2, D] of W_U, and scratch */
+    double *sums[N_ROWS];                 /* [D] over all tokens */
 };
 
 /* Returns the product of the whole vocabulary that part number I adds to. */
@@ -245,13 +246,13 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
     for (int k = 0; k < N_ROWS; k++) {
-        ATTN_TRY(ATTN_ALLOC(m->rows[k], TOKENS * m->d, err));
-        ATTN_TRY(ATTN_ALLOC(m->turned[k], TOKENS * m->d, err));
-        ATTN_TRY(ATTN_ALLOC(m->sums[k], m->d, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->rows[k], TOKENS * m->d, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->turned[k], TOKENS * m->d, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->sums[k], m->d, err));
     }
     for (int k = 0; k < N_PRODUCT; k++)
-        ATTN_TRY(ATTN_ALLOC(m->parts[k], m->d * m->d, err));
-    ATTN_TRY(ATTN_ALLOC(m->columns, m->d * 2 * TOKENS, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->parts[k], m->d * m->d, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&m->store, m->columns, m->d * 2 * TOKENS, err));
     off.at.layer = 0;
     off.at.site = attn_config_is_mixer(attn_model_config(m->model), 0) ? ATTN_SITE_MIXER_OUT
                                                                        : ATTN_SITE_ATTN_OUT;
@@ -286,14 +287,7 @@ static enum attn_status meet_all(struct meeting *m, const struct attn_host *host
 static void release_meeting(struct meeting *m)
 {
     attn_session_free(m->session);
-    for (int k = 0; k < N_ROWS; k++) {
-        attn_free(m->rows[k]);
-        attn_free(m->turned[k]);
-        attn_free(m->sums[k]);
-    }
-    for (int k = 0; k < N_PRODUCT; k++)
-        attn_free(m->parts[k]);
-    attn_free(m->columns);
+    attn_store_release(&m->store);
 }
 
 enum attn_status attn_vocabulary_products_find(struct attn_frame *frame,

@@ -48,13 +48,8 @@ static enum attn_status begin_measures(struct attn_heads_run *heads, void **read
                                        struct attn_error *err)
 {
     const struct attn_run *run = heads->frame.run;
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
-    const struct attn_sequence *source = &run->source;
-    const struct attn_metric_settings of_source = {.ids = source->ids,
-                                                   .tokens = source->tokens.bytes,
-                                                   .token_sizes = source->tokens.sizes,
-                                                   .n_token = source->n,
-                                                   .key_mask = source->key_mask};
+    const struct attn_metric_settings settings = attn_run_metric_settings(run),
+                                      of_source = attn_run_source_settings(run);
     struct stack *stacks = attn_frame_alloc(&heads->frame, 2, sizeof *stacks);
 
     ATTN_TRY(attn_frame_memory(&heads->frame, err));

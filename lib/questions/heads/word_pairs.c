@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "input/position.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
@@ -25,31 +26,33 @@ struct head {
 
 /* The words of a text: token i belongs to word of[i]. */
 struct words {
-    size_t *of; /* [n] owns */
+    size_t *of; /* [n] */
     size_t n, n_word;
-    unsigned char *to; /* [n] owns; flags of the tokens of `to` */
+    unsigned char *to; /* [n] flags of the tokens of `to` */
     size_t n_to;
 };
 
 struct pairs {
     struct words text, source; /* source: for layers that attend to it; otherwise empty */
     struct attn_dims dims;     /* of the model, which it borrows from */
-    unsigned char *from;       /* [n] owns; flags of the tokens of `from` */
+    unsigned char *from;       /* [n] flags of the tokens of `from` */
     size_t n_from;
-    double *sums;       /* [n_layer * n_head, words] owns; sums of each head */
-    struct head *heads; /* [n_layer * n_head] owns */
+    double *sums;       /* [n_layer * n_head, words] sums of each head */
+    struct head *heads; /* [n_layer * n_head] */
 };
 
 static enum attn_status find_words(const struct attn_run *run, const struct attn_sequence *sequence,
-                                   struct words *words, struct attn_error *err)
+                                   struct attn_store **store, struct words *words,
+                                   struct attn_error *err)
 {
     const size_t n = sequence->n;
     bool *begins;
 
     words->n = n;
-    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* n + 1, as the source may be empty */
-    ATTN_TRY(ATTN_ALLOC(words->to, n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(begins, n + 1, err));
+    /* n + 1, as the source may be empty */
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->of, n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->to, n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, begins, n + 1, err));
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without a tokenizer, each token is a word */
     if (run->tokenizer && sequence->ids)
@@ -58,27 +61,33 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
         words->n_word += begins[i];
         words->of[i] = words->n_word - 1;
     }
-    attn_free(begins);
     return ATTN_OK;
 }
 
-/* Fills PAIRS: the words, the tokens of FROM and TO, and the memory for the heads. */
-static enum attn_status fill(const struct attn_run *run, const struct attn_number_list *from,
-                             const struct attn_number_list *to, struct pairs *pairs,
-                             struct attn_error *err)
+/* Creates *MADE in STORE. FROM and TO are positions; in layers that attend to a source, TO is in
+ * the source. ATTN_INVALID, with a stage, for words that are not in the text. */
+static enum attn_status create(struct attn_store **store, const struct attn_run *run,
+                               const struct attn_number_list *from,
+                               const struct attn_number_list *to, struct pairs **made,
+                               struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
     const size_t n = config->n_layer * config->n_head;
-    struct words *text = &pairs->text, *source = &pairs->source;
+    struct words *text, *source;
+    struct pairs *pairs;
     size_t n_word;
 
-    ATTN_TRY(find_words(run, &run->text, text, err));
-    ATTN_TRY(find_words(run, &run->source, source, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, *made, 1, err));
+    pairs = *made;
+    text = &pairs->text;
+    source = &pairs->source;
+    ATTN_TRY(find_words(run, &run->text, store, text, err));
+    ATTN_TRY(find_words(run, &run->source, store, source, err));
     n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
     pairs->dims = attn_config_dims(config, 1);
-    ATTN_TRY(ATTN_ALLOC(pairs->from, text->n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->heads, n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->sums, attn_size_mul(n, n_word), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->from, text->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->heads, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->sums, attn_size_mul(n, n_word), err));
     const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
 
     for (size_t i = 0; i < n; i++)
@@ -92,34 +101,6 @@ static enum attn_status fill(const struct attn_run *run, const struct attn_numbe
     for (size_t i = 0; i < source->n; i++)
         source->n_to += source->to[i];
     return ATTN_OK;
-}
-
-static void release(void *reading)
-{
-    struct pairs *pairs = reading;
-
-    if (!pairs)
-        return;
-    attn_free(pairs->text.of);
-    attn_free(pairs->text.to);
-    attn_free(pairs->source.of);
-    attn_free(pairs->source.to);
-    attn_free(pairs->from);
-    attn_free(pairs->sums);
-    attn_free(pairs->heads);
-    attn_free(pairs);
-}
-
-/* FROM and TO are positions; in layers that attend to a source, TO is in the source. ATTN_INVALID,
- * with a stage, for words that are not in the text. */
-static enum attn_status create(const struct attn_run *run, const struct attn_number_list *from,
-                               const struct attn_number_list *to, struct pairs **pairs,
-                               struct attn_error *err)
-{
-    struct pairs *made;
-
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    ATTN_RETURN_MADE(fill(run, from, to, made, err), pairs, made, release);
 }
 
 static struct head *head_of(const struct pairs *pairs, const struct attn_location *at)
@@ -238,7 +219,8 @@ static enum attn_status begin(struct attn_heads_run *heads, void **reading, stru
     struct pairs *pairs = NULL;
 
     if (heads->has_pairs)
-        ATTN_TRY(create(heads->frame.run, &heads->args->from, &heads->args->to, &pairs, err));
+        ATTN_TRY(create(&heads->frame.store, heads->frame.run, &heads->args->from, &heads->args->to,
+                        &pairs, err));
     heads->needs_count |= pairs && !(heads->args->effects & ATTN_HEADS_WEIGHT);
     *reading = pairs;
     return ATTN_OK;
@@ -262,14 +244,16 @@ static struct attn_trace_event event_of(const struct attn_item_result *result,
 static enum attn_status take(struct attn_heads_run *heads, const struct attn_item_result *result,
                              struct attn_error *err)
 {
+    struct attn_store *store = NULL;
     struct pairs *pairs;
     struct attn_number_list from, to;
+    enum attn_status status;
 
     ATTN_TRY(attn_word_pairs_choose(heads->args, result->item, &from, &to, err));
     if (!attn_number_list_is_given(&from))
         return ATTN_OK;
-    ATTN_TRY(create(result->run, &from, &to, &pairs, err));
-    for (size_t i = 0; i < heads->parts.n; i++) {
+    status = create(&store, result->run, &from, &to, &pairs, err);
+    for (size_t i = 0; status == ATTN_OK && i < heads->parts.n; i++) {
         const struct attn_trace_event event = event_of(result, &heads->parts.items[i].at);
 
         add(heads, pairs, &event, err);
@@ -277,8 +261,8 @@ static enum attn_status take(struct attn_heads_run *heads, const struct attn_ite
             count(pairs, &event);
         find(heads, pairs, i, heads->found + i * ATTN_N_HEAD_COLUMN);
     }
-    release(pairs);
-    return ATTN_OK;
+    attn_store_release(&store);
+    return status;
 }
 
 const struct attn_head_reader attn_word_pairs_reader = {
@@ -288,5 +272,4 @@ const struct attn_head_reader attn_word_pairs_reader = {
     .count = count,
     .find = find,
     .take = take,
-    .release = release,
 };

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "input/encoder.h"
 #include "machine/derivative.h"
 #include "machine/readout.h"
@@ -25,22 +26,22 @@ struct store {
     /* filled from the source, from the base; both: their difference */
     bool is_of_source, is_of_base;
     size_t width;
-    float *rows; /* [n_layer, n, width] owns */
+    float *rows; /* [n_layer, n, width] */
 };
 
 /* State of the computation; its memory is freed at the end. */
 /* The heads whose softmax is computed again with other queries or keys. */
 struct swaps {
-    struct attn_heads_swap *items; /* [n_layer] owns */
+    struct attn_heads_swap *items; /* [n_layer] */
     size_t n_variant;
-    double *sums; /* [n_layer, n_variant, n_head, n] owns */
-    /* [2, n_layer, n_variant, n] owns; factors of the changed head, and of the others; NULL: all
+    double *sums; /* [n_layer, n_variant, n_head, n] */
+    /* [2, n_layer, n_variant, n] factors of the changed head, and of the others; NULL: all
      * are 1 */
     float *factors;
 };
 
 /* Embeddings [n, De] of the current point, of the base, of the other run; after those of a text the
- * ones of its source. Owns them. */
+ * ones of its source. */
 struct points {
     float *x, *from, *to;
     size_t n;
@@ -57,6 +58,7 @@ struct summing {
     double *sums;                 /* [n_layer, n_unit, n_row] owns, until it becomes the result */
     double weight;                /* weight of the current backward pass */
 
+    struct attn_store *store; /* owns; has all arrays but the results */
     struct store stores[MOST_STORES];
     size_t n_store;
     bool is_stored; /* the current feed is one of both texts, not a point of ig */
@@ -342,7 +344,7 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
     const size_t first = attn_answer_goal(s->options.answer).first;
     double *squares, *others;
 
-    ATTN_TRY(ATTN_ALLOC(squares, 2 * s->n_unit, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&s->store, squares, 2 * s->n_unit, err));
     others = squares + s->n_unit;
     for (size_t at = 0; at < s->n_layer * s->n; at++) {
         const size_t layer = at / s->n, row = at % s->n;
@@ -359,7 +361,6 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
             own[n_factor] = (float)(now / scale_of(s, squares, s->n_unit, SIZE_MAX, NULL));
         }
     }
-    attn_free(squares);
     return ATTN_OK;
 }
 
@@ -409,12 +410,12 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
     if (is_joined) {
         add_store(s, s->options.site, true, false);
         add_store(s, s->options.site, false, true);
-        ATTN_TRY(ATTN_ALLOC(s->swaps.factors,
-                            attn_size_mul(2 * s->n_layer, s->swaps.n_variant * s->n), err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&s->store, s->swaps.factors,
+                                  attn_size_mul(2 * s->n_layer, s->swaps.n_variant * s->n), err));
     }
-    ATTN_TRY(ATTN_ALLOC(s->swaps.items, s->n_layer, err));
-    return ATTN_ALLOC(s->swaps.sums,
-                      attn_size_mul(s->n_layer, s->swaps.n_variant * s->n_head * s->n), err);
+    ATTN_TRY(ATTN_STORE_ALLOC(&s->store, s->swaps.items, s->n_layer, err));
+    return ATTN_STORE_ALLOC(&s->store, s->swaps.sums,
+                            attn_size_mul(s->n_layer, s->swaps.n_variant * s->n_head * s->n), err);
 }
 
 /* --- Feeds ------------------------------------------------------------------------------------ */
@@ -489,21 +490,19 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 
 static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
-    const bool is_ig = s->options.n_point > 0;
-    const size_t row = attn_model_config(s->options.base->model)->d_embed * sizeof(float);
+    const size_t n = attn_size_mul(s->points.n, s->config->d_embed);
 
     for (size_t i = 0; i < s->n_store; i++) {
         struct store *store = &s->stores[i];
 
-        ATTN_TRY(ATTN_NEW(
-            store->rows,
-            attn_alloc_uninitialized(
-                s->n_layer, attn_size_mul(attn_size_mul(s->n, store->width), sizeof(float)), err)));
+        ATTN_TRY(ATTN_STORE_ALLOC(&s->store, store->rows,
+                                  attn_size_mul(s->n_layer, attn_size_mul(s->n, store->width)),
+                                  err));
     }
     ATTN_TRY(ATTN_ALLOC(s->sums, attn_size_mul(s->n_layer * s->n_unit, s->n_row), err));
-    ATTN_TRY(ATTN_NEW(s->points.from, attn_alloc_uninitialized(s->points.n, row, err)));
-    ATTN_TRY(ATTN_NEW(s->points.to, attn_alloc_uninitialized(s->points.n, row, err)));
-    return ATTN_NEW(s->points.x, attn_alloc_uninitialized(is_ig ? s->points.n : 1, row, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&s->store, s->points.from, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&s->store, s->points.to, n, err));
+    return s->options.n_point > 0 ? ATTN_STORE_ALLOC(&s->store, s->points.x, n, err) : ATTN_OK;
 }
 
 /* Fills the store of the site with the values of the edits; tensors without values are zeros. */
@@ -512,7 +511,6 @@ static void fill_from_edits(const struct summing *s)
     const struct store *store = &s->stores[0];
     const size_t width = attn_site_width(s->options.site, &s->dims);
 
-    memset(store->rows, 0, s->n_layer * s->n * store->width * sizeof *store->rows);
     for (size_t i = 0; i < s->options.n_edit; i++) {
         const struct attn_edit *edit = &s->options.edits[i];
         const size_t head = edit->at.head > 0 ? (size_t)edit->at.head : 0;
@@ -606,18 +604,11 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
 static void release(struct summing *s)
 {
     attn_derivative_free(s->derivative);
-    for (size_t i = 0; i < s->n_store; i++)
-        attn_free(s->stores[i].rows);
-    attn_free(s->swaps.items);
-    attn_free(s->swaps.sums);
-    attn_free(s->swaps.factors);
     for (size_t i = 0; i < 2; i++)
         attn_capture_free(s->encoder[i]);
     attn_free(s->encoder_sums);
-    attn_free(s->points.x);
-    attn_free(s->points.from);
-    attn_free(s->points.to);
     attn_free(s->sums);
+    attn_store_release(&s->store);
 }
 
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
