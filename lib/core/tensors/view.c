@@ -93,14 +93,14 @@ bool attn_view_divides(struct attn_view_options options, enum attn_site site)
  * a word. */
 static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
                                    const char *const *tokens, const size_t *sizes,
-                                   struct attn_error *err)
+                                   struct attn_store **store, struct attn_error *err)
 {
     words->of_token = of_token;
     words->n_token = n;
     words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
     if (!of_token || n == 0 || !tokens)
         return ATTN_OK;
-    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, err);
+    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, store, err);
 }
 
 static size_t word_of(const struct view_words *words, size_t token)
@@ -241,9 +241,9 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     view->positions.joined.piece = given->piece;
     ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
-                        given->token_sizes, err));
+                        given->token_sizes, &view->store, err));
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
-                        given->source_token_sizes, err));
+                        given->source_token_sizes, &view->store, err));
     ATTN_TRY(find_rows(view, err));
     ATTN_TRY(select_words(view, err));
     view->labels.selection = view->selection;
@@ -483,8 +483,6 @@ void attn_view_free(struct attn_view *view)
 {
     if (!view)
         return;
-    attn_joined_tokens_release(&view->positions.joined);
-    attn_joined_tokens_release(&view->source.joined);
     attn_selection_free(view->selection);
     attn_store_release(&view->store);
     attn_free(view->values);
