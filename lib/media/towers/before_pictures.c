@@ -59,8 +59,8 @@ static enum attn_status take_pictures(struct attn_before *before, struct attn_se
                                       struct attn_error *err)
 {
     before->n = text->seen.n_picture;
-    ATTN_TRY(ATTN_ALLOC(before->own, before->n, err));
-    ATTN_TRY(ATTN_ALLOC(before->pixels, before->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&text->store, before->own, before->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&text->store, before->pixels, before->n, err));
     before->inputs = before->own;
     for (size_t i = 0; i < text->seen.n_image; i++)
         ATTN_TRY(take_image(before, &text->store, &text->seen.images[i], err));
@@ -77,7 +77,7 @@ enum attn_status attn_before_prepare_pictures(struct attn_before *before,
     text->rows = text->embedded;
     ATTN_TRY(embed_text(before->decoder, text, err));
     ATTN_TRY(take_pictures(before, text, err));
-    return ATTN_ALLOC(before->chosen, before->n, err);
+    return ATTN_STORE_ALLOC(&text->store, before->chosen, before->n, err);
 }
 
 size_t attn_before_n_cell(const struct attn_before *before, size_t i)
