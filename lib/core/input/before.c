@@ -2,6 +2,7 @@
 #include "input/before.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
@@ -23,7 +24,7 @@ enum attn_status attn_before_prepare(struct attn_before *before, const struct at
         before->reader = source;
         before->inputs = source;
         before->n = before->n_chosen = before->n_shown = 1;
-        return ATTN_ALLOC(before->chosen, 1, err);
+        return ATTN_STORE_ALLOC(&source->store, before->chosen, 1, err);
     }
     before->reader = text;
     return text->reader->prepare(before, text, pictures, err);
@@ -31,9 +32,6 @@ enum attn_status attn_before_prepare(struct attn_before *before, const struct at
 
 void attn_before_release(struct attn_before *before)
 {
-    attn_free(before->own);
-    attn_free(before->pixels);
-    attn_free(before->chosen);
     attn_free(before->has_effect);
 }
 

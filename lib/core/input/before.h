@@ -12,12 +12,12 @@ struct attn_before {
     const struct attn_model *decoder;   /* borrowed */
     const struct attn_sequence *inputs; /* [n] what MODEL reads: the source, or its `own` */
     size_t n;
-    /* [n] owns; inputs that stand in the text, made by its reader: the pictures, tiles row by row,
+    /* [n] of the text; inputs that stand in it, made by its reader: the pictures, tiles row by row,
      * and last the whole one. NULL: the input is a source. */
     struct attn_sequence *own;
     struct attn_pixels *pixels;
-    /* [n_chosen] owns; the inputs that edits change. A trace gets the tensors of the first n_shown,
-     * whose places in this list are the sequences of its events. A source is always chosen. */
+    /* [n_chosen] the inputs that edits change. A trace gets the tensors of the first n_shown, whose
+     * places in this list are the sequences of its events. A source is always chosen. */
     size_t *chosen;
     size_t n_chosen, n_shown;
     struct attn_dims dims;        /* of a chosen input; set by the caller */

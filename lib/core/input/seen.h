@@ -21,21 +21,21 @@ enum attn_region {
         ATTN_N_REGION = 0 ATTN_REGION_MAP(ATTN_COUNT)
 };
 
-/* The images in a sequence, which owns them. All 0: there are none. */
+/* The images in a sequence, whose store has the arrays. All 0: there are none. */
 struct attn_picture_prompt {
     const struct attn_reader *reader;
     struct attn_prompt_image *images; /* [n_image] in the order of the text */
     size_t n_image;
     size_t n_picture, n_cell, n_row; /* of all images */
     int32_t image_id;                /* the token that stands for such a row */
-    unsigned char *region;           /* [T] owns; enum attn_region */
-    int32_t *image_of;  /* [T] owns; the number of the image of a cell; -1 for others */
-    int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
-    int32_t next_position;              /* of the next token */
-    size_t n_prompt;                    /* tokens before the answer */
-    struct attn_mask_block *open;       /* [n_image] owns; the positions that see each other */
+    unsigned char *region;           /* [T] enum attn_region */
+    int32_t *image_of;               /* [T] the number of the image of a cell; -1 for others */
+    int32_t *positions;    /* [3, T] of Qwen, by time, row and column; else three equal rows */
+    int32_t next_position; /* of the next token */
+    size_t n_prompt;       /* tokens before the answer */
+    struct attn_mask_block *open;       /* [n_image] the positions that see each other */
     struct attn_mask_blocks later_open; /* all but the first */
-    int32_t *patches; /* owns; as in struct attn_prompt_image, of a picture without a text */
+    int32_t *patches; /* as in struct attn_prompt_image, of a picture without a text */
 };
 
 #endif

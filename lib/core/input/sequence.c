@@ -4,6 +4,7 @@
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -13,31 +14,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
-                                       size_t n, struct attn_token_bytes *tokens,
-                                       struct attn_error *err)
+enum attn_status attn_sequence_find_tokens(const struct attn_tokenizer *tokenizer,
+                                           struct attn_sequence *sequence, struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(tokens->bytes, n, err));
-    ATTN_TRY(ATTN_ALLOC(tokens->sizes, n, err));
+    struct attn_token_bytes *tokens = &sequence->tokens;
+    const int32_t *ids = sequence->ids;
+    const size_t n = sequence->n;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->bytes, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->sizes, n, err));
     for (size_t i = 0; i < n; i++) {
         tokens->bytes[i] = attn_tokenizer_token(tokenizer, ids[i], &tokens->sizes[i]);
         if (tokens->bytes[i])
             continue;
         if (!tokens->made)
-            ATTN_TRY(ATTN_ALLOC(tokens->made, n, err));
+            ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->made, n, err));
         tokens->bytes[i] = tokens->made[i];
         tokens->sizes[i] =
             (size_t)snprintf(tokens->made[i], sizeof(tokens->made[i]), "[%d]", (int)ids[i]);
     }
     return ATTN_OK;
-}
-
-static void release_token_bytes(struct attn_token_bytes *tokens)
-{
-    attn_free(tokens->bytes);
-    attn_free(tokens->sizes);
-    attn_free(tokens->made);
-    *tokens = (struct attn_token_bytes){0};
 }
 
 bool attn_input_is_given(const struct attn_input *input)
@@ -93,13 +89,12 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`prompt_name` is put in front of a text, and none is given");
     sequence->n_prompt = strlen(prompt);
-    ATTN_TRY(ATTN_NEW(sequence->prompted,
-                      attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err)));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, sequence->prompted,
+                              sequence->n_prompt + input->n_text + 1, err));
     memcpy(sequence->prompted, prompt, sequence->n_prompt);
     memcpy(sequence->prompted + sequence->n_prompt, input->text, input->n_text);
     input->text = sequence->prompted;
     input->n_text += sequence->n_prompt;
-    sequence->prompted[input->n_text] = '\0';
     return ATTN_OK;
 }
 
@@ -213,7 +208,7 @@ static enum attn_status make_types(const struct attn_model *model, struct attn_s
         has_types = has_types || encoding->types[i] != 0;
     if (!has_types || attn_model_config(model)->n_type == 0)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(sequence->made_types, encoding->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, sequence->made_types, encoding->n, err));
     for (size_t i = 0; i < encoding->n; i++)
         sequence->made_types[i] = encoding->types[i];
     sequence->types = sequence->made_types;
@@ -349,8 +344,7 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
     if (model->sentence.omits_prompt && sequence->n_prompt > 0)
         ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)
-        ATTN_TRY(
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+        ATTN_TRY(attn_sequence_find_tokens(tokenizer, sequence, err));
     return ATTN_OK;
 }
 
@@ -494,9 +488,7 @@ static enum attn_status read_source(const struct attn_request_reading *reading,
                         model, sequence, err);
     ATTN_TRY(read_ids(reading, source, tokenizer, sequence, err));
     begin_with_language(&model->config, &sequence->encoding);
-    return tokenizer ? attn_token_bytes_find(tokenizer, sequence->ids, sequence->n,
-                                             &sequence->tokens, err)
-                     : ATTN_OK;
+    return tokenizer ? attn_sequence_find_tokens(tokenizer, sequence, err) : ATTN_OK;
 }
 
 enum attn_status attn_source_read(const struct attn_request_reading *reading,
@@ -516,7 +508,8 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     if (!is_made)
         return ATTN_OK;
     sequence->fed = sequence->rows;
-    ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * reader->config.d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, sequence->embedded,
+                              sequence->n * reader->config.d_model, err));
     sequence->rows = sequence->embedded;
     return encoder ? ATTN_OK
                    : attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
@@ -525,33 +518,24 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
 void attn_sequence_release(struct attn_sequence *sequence)
 {
     attn_encoding_release(&sequence->encoding);
-    attn_free(sequence->words);
-    release_token_bytes(&sequence->tokens);
-    attn_free(sequence->embedded);
-    attn_free(sequence->heard);
-    attn_free(sequence->made_types);
     attn_free(sequence->made_mask);
-    attn_free(sequence->prompted);
     if (sequence->reader && sequence->reader->release)
         sequence->reader->release(sequence);
+    attn_store_release(&sequence->store);
     *sequence = (struct attn_sequence){0};
 }
 
 /* --- Words ---------------------------------------------------------------------------------- */
 
-enum attn_status attn_words_find(const struct attn_sequence *sequence,
-                                 const struct attn_tokenizer *tokenizer, size_t **words,
-                                 struct attn_error *err)
+enum attn_status attn_words_find(const struct attn_tokenizer *tokenizer,
+                                 struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
-    size_t *made = attn_alloc(sequence->n, sizeof *made, err);
-    bool *begins = attn_alloc(sequence->n, sizeof *begins, err);
+    size_t *words;
+    bool *begins;
 
-    if (!made || !begins) {
-        attn_free(made);
-        attn_free(begins);
-        return ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, sequence->n, err));
+    ATTN_TRY(ATTN_ALLOC(begins, sequence->n, err));
     if (tokenizer && sequence->ids)
         attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
     else
@@ -561,29 +545,26 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
         const bool is_added = encoding->n > 0 && (encoding->texts[i] == ATTN_TEXT_NONE ||
                                                   encoding->texts[i] != encoding->texts[i - 1]);
 
-        made[i] = made[i - 1] + (sequence->is_word_level || is_added || begins[i]);
+        words[i] = words[i - 1] + (sequence->is_word_level || is_added || begins[i]);
     }
     attn_free(begins);
-    *words = made;
+    sequence->words = words;
     return ATTN_OK;
 }
 
-enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
-                                      struct attn_error *err)
+enum attn_status attn_words_of_labels(const struct attn_label_list *labels,
+                                      struct attn_sequence *sequence, struct attn_error *err)
 {
-    size_t *made = attn_alloc(labels->n, sizeof *made, err);
-    bool *begins = attn_alloc(labels->n, sizeof *begins, err);
+    size_t *words;
+    bool *begins;
 
-    if (begins)
-        attn_words_mark_texts(labels->items, labels->sizes, labels->n, begins);
-    for (size_t i = 1; made && begins && i < labels->n; i++)
-        made[i] = made[i - 1] + begins[i];
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, labels->n, err));
+    ATTN_TRY(ATTN_ALLOC(begins, labels->n, err));
+    attn_words_mark_texts(labels->items, labels->sizes, labels->n, begins);
+    for (size_t i = 1; i < labels->n; i++)
+        words[i] = words[i - 1] + begins[i];
     attn_free(begins);
-    if (!made || !begins) {
-        attn_free(made);
-        return ATTN_NO_MEMORY;
-    }
-    *words = made;
+    sequence->words = words;
     return ATTN_OK;
 }
 

@@ -11,51 +11,48 @@
 #include "input/seen.h"
 #include "model/embedding.h"
 
-/* The bytes of each token. Initialize with = {0}; attn_sequence_release ends it. */
+/* The bytes of each token. */
 struct attn_token_bytes {
-    const char **bytes; /* [n] owns the array; the texts belong to the tokenizer or to `made` */
-    size_t *sizes;      /* [n] owns */
-    char (*made)[16];   /* [n] owns; texts for ids that the vocabulary lacks: "[50257]" */
+    const char **bytes; /* [n] the texts belong to the tokenizer or to `made` */
+    size_t *sizes;      /* [n] */
+    char (*made)[16];   /* [n] texts for ids that the vocabulary lacks: "[50257]" */
 };
-
-enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
-                                       size_t n, struct attn_token_bytes *tokens,
-                                       struct attn_error *err);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {
     /* The input that is read, and its name in messages: "text" or "source". */
     const struct attn_input *input;
-    const char *role;        /* both are set before, and borrowed */
-    size_t n;                /* tokens or rows; 0 without a sequence */
-    const int32_t *ids;      /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;    /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
-    int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
-    const int32_t *key_mask; /* [n] of the input, or `made_mask`; 0 masks a key; NULL: all are 1 */
-    int32_t *made_mask;      /* owns; 2 for the tokens of a prompt that is not pooled, or NULL */
-    const float *rows;       /* [n, d] rows of the input, or `embedded`; NULL for ids */
+    const char *role;         /* both are set before, and borrowed */
+    struct attn_store *store; /* owns; has the arrays that are made, but `made_mask` */
+    size_t n;                 /* tokens or rows; 0 without a sequence */
+    const int32_t *ids;       /* [n], of the encoding or the input; NULL for rows */
+    const int32_t *types;     /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
+    int32_t *made_types;      /* types from the tokenizer, or NULL */
+    const int32_t *key_mask;  /* [n] of the input, or `made_mask`; 0 masks a key; NULL: all are 1 */
+    int32_t *made_mask;       /* owns; 2 for the tokens of a prompt that is not pooled, or NULL */
+    const float *rows;        /* [n, d] rows of the input, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */
-    float *embedded;               /* owns; the embeddings of a source that is a text, or the rows
+    float *embedded;               /* the embeddings of a source that is a text, or the rows
                                       that are made before the decoder runs (before.h) */
     /* [n, d] the rows that an encoder reads instead of ids: from the input, or in `heard`. */
     const float *fed;
-    float *heard;           /* owns; rows made from sound */
+    float *heard;           /* rows made from sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
     const struct attn_reader *reader; /* what read it, if it is more than ids and rows; or NULL */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
-    struct attn_pixels *made;        /* owns; the pixels, if they were read from a file */
+    struct attn_pixels *made; /* the pixels, if they were read from a file; owns what they have */
     struct attn_image_grid grid;     /* of a picture: the grid of its patches */
     struct attn_picture_prompt seen; /* the picture in a text */
     /* Borrowed; of a picture for a tower: the numbers of its positions; {0}: as in the model. */
     struct attn_position_numbers numbers;
     struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
                                        picture, the names of its positions */
-    size_t *words; /* [n] owns; the word number of each token (attn_words_find), or NULL */
-    /* Owns; the text after a prompt of `n_prompt` bytes, or with a picture; or NULL. */
+    size_t *words; /* [n] the word number of each token (attn_words_find), or NULL */
+    /* The text after a prompt of `n_prompt` bytes, or with a picture; or NULL. */
     char *prompted;
     size_t n_prompt;
     /* Set before it is encoded: bytes of the text whose special tokens are plain text, or {0}. */
@@ -138,6 +135,10 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
  * answer is true. */
 bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position);
 
+/* Finds the texts of the tokens of SEQUENCE, which has ids. */
+enum attn_status attn_sequence_find_tokens(const struct attn_tokenizer *tokenizer,
+                                           struct attn_sequence *sequence, struct attn_error *err);
+
 /* Describes the rows of SEQUENCE to which the model adds its embeddings of positions and types.
  * Borrows from it. */
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence);
@@ -210,15 +211,13 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * one of a second text. In word-level vocabularies each token is a word. */
 
 /* Numbers the words of SEQUENCE from 0. words[i] is the word of token i. The tokens must have
- * texts. The caller frees *words [n] (attn_free). TOKENIZER, which knows the special tokens, may be
- * NULL. */
-enum attn_status attn_words_find(const struct attn_sequence *sequence,
-                                 const struct attn_tokenizer *tokenizer, size_t **words,
-                                 struct attn_error *err);
+ * texts. TOKENIZER, which knows the special tokens, may be NULL. */
+enum attn_status attn_words_find(const struct attn_tokenizer *tokenizer,
+                                 struct attn_sequence *sequence, struct attn_error *err);
 
-/* Groups labels into words in the same way, and numbers these from 0. */
-enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
-                                      struct attn_error *err);
+/* Groups labels into words of SEQUENCE in the same way, and numbers these from 0. */
+enum attn_status attn_words_of_labels(const struct attn_label_list *labels,
+                                      struct attn_sequence *sequence, struct attn_error *err);
 
 /* Extends the queries of STACK to all tokens of each word that has a selected token. words[i] is
  * the word of token i. */

@@ -2,6 +2,7 @@
 #include "input/talk.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,6 @@ void attn_chat_release(struct attn_chat_text *written)
 {
     attn_free(written->text);
     attn_free(written->messages);
-    attn_free(written->positions);
-    attn_free(written->named);
-    attn_free(written->names);
     *written = (struct attn_chat_text){0};
 }
 
@@ -82,9 +80,10 @@ enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, s
     if (end == 0 && n == 0)
         return ATTN_OK;
     /* two neighbours may share a token, and a message has two names */
-    ATTN_TRY(ATTN_ALLOC(written->positions, 3 * (sequence->encoding.n + n), err));
-    ATTN_TRY(ATTN_ALLOC(written->named, 2 * n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(written->names, n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, written->positions, 3 * (sequence->encoding.n + n),
+                              err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, written->named, 2 * n + 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, written->names, n + 1, err));
     if (end > 0)
         add_place(written, sequence, "user", &user, &n_used);
     for (size_t i = n; i-- > 0;) { /* the last of a role comes first */

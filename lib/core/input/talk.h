@@ -20,7 +20,7 @@ struct attn_chat_text {
     size_t size;
     struct attn_talk_span *messages; /* [n] owns; where the content of each is */
     size_t n;
-    /* Set by attn_chat_place: own; the tokens of each message, places that name them, and names. */
+    /* Of the sequence in attn_chat_place: tokens of each message, places that name them, names. */
     int64_t *positions;
     struct attn_item_place *named;
     struct attn_message_name *names;

@@ -186,13 +186,13 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     if (merges_words(run) && !run->request.selection.sites)
         run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
     if (!run->model && reading->query_labels.items)
-        ATTN_TRY(attn_words_of_labels(&reading->query_labels, &run->text.words, err));
+        ATTN_TRY(attn_words_of_labels(&reading->query_labels, &run->text, err));
     if (!run->model && reading->key_labels.items)
-        ATTN_TRY(attn_words_of_labels(&reading->key_labels, &run->source.words, err));
+        ATTN_TRY(attn_words_of_labels(&reading->key_labels, &run->source, err));
     if (run->text.tokens.bytes && !run->text.pixels) /* positions of a picture are not words */
-        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
+        ATTN_TRY(attn_words_find(run->tokenizer, &run->text, err));
     if (run->source.tokens.bytes)
-        ATTN_TRY(attn_words_find(&run->source, run->source_tokenizer, &run->source.words, err));
+        ATTN_TRY(attn_words_find(run->source_tokenizer, &run->source, err));
     return ATTN_OK;
 }
 

@@ -117,32 +117,28 @@ size_t attn_word_piece_size(const char *token, size_t size, const char *piece)
 
 enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
                                          size_t n, const char *const *tokens, const size_t *sizes,
-                                         struct attn_error *err)
+                                         struct attn_store **store, struct attn_error *err)
 {
-    size_t begin = 0;
+    size_t n_byte = 0;
+    char *end;
 
     joined->n = of_token[n - 1] + 1;
-    ATTN_TRY(ATTN_ALLOC(joined->texts, joined->n, err));
-    ATTN_TRY(ATTN_ALLOC(joined->sizes, joined->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, joined->texts, joined->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, joined->sizes, joined->n, err));
+    for (size_t i = 0; i < n; i++)
+        n_byte += sizes[i];
+    ATTN_TRY(ATTN_NEW(end, attn_store_take(store, n_byte, err)));
     for (size_t i = 0; i < n; i++) {
-        const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
-                                   ? attn_word_piece_size(tokens[i], sizes[i], joined->piece)
-                                   : 0;
+        const bool is_first = i == 0 || of_token[i] != of_token[i - 1];
+        const size_t n_piece =
+            is_first ? 0 : attn_word_piece_size(tokens[i], sizes[i], joined->piece);
 
-        attn_buffer_append(&joined->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
+        if (is_first)
+            joined->texts[of_token[i]] = end;
+        end = (char *)memcpy(end, tokens[i] + n_piece, sizes[i] - n_piece) + sizes[i] - n_piece;
         joined->sizes[of_token[i]] += sizes[i] - n_piece;
     }
-    attn_buffer_append_char(&joined->bytes, '\0'); /* ensures that `bytes` has memory */
-    for (size_t w = 0; w < joined->n; begin += joined->sizes[w++])
-        joined->texts[w] = joined->bytes.data + begin;
-    return attn_buffer_check(&joined->bytes, err);
-}
-
-void attn_joined_tokens_release(struct attn_joined_tokens *joined)
-{
-    attn_buffer_release(&joined->bytes);
-    attn_free(joined->texts);
-    attn_free(joined->sizes);
+    return ATTN_OK;
 }
 
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)

@@ -3,6 +3,7 @@
 #define ATTN_TENSORS_TOKEN_TEXT_H
 
 #include "base/buffer.h"
+#include "base/store.h"
 #include "tensors/output.h"
 
 #include <stdbool.h>
@@ -50,21 +51,19 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
 
 /* Words: each is a token joined with the tokens that continue it, without their prefix. Initialize
- * with = {0}, or with only `piece` set; end with attn_joined_tokens_release, after a failed _init
- * too. */
+ * with = {0}, or with only `piece` set. */
 struct attn_joined_tokens {
-    const char *piece; /* as in struct attn_labels, or NULL */
-    struct attn_buffer bytes;
-    const char **texts; /* [n] owns; point into `bytes` */
-    size_t *sizes;      /* [n] owns */
+    const char *piece;  /* as in struct attn_labels, or NULL */
+    const char **texts; /* [n] not null-terminated */
+    size_t *sizes;      /* [n] */
     size_t n;
 };
 
-/* Joins N TOKENS, 1 or more. OF_TOKEN [n] is the word of each token, as in struct attn_labels. */
+/* Joins N TOKENS, 1 or more, in memory of STORE. OF_TOKEN [n] is the word of each token, as in
+ * struct attn_labels. */
 enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
                                          size_t n, const char *const *tokens, const size_t *sizes,
-                                         struct attn_error *err);
-void attn_joined_tokens_release(struct attn_joined_tokens *joined);
+                                         struct attn_store **store, struct attn_error *err);
 
 /* Returns true if the tokenizer added the token at POSITION of RUN. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "tensors/token_text.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
@@ -14,14 +15,14 @@ struct view_words {
     const size_t *of_token; /* [n_token] word of each token; NULL: tokens are not merged */
     size_t n_token, n;      /* n: number of words, or of tokens if they are not merged */
     struct attn_joined_tokens joined; /* [n] texts of the words, or empty */
-    size_t *n_row; /* [n] owns; for each word, the number of its tokens whose rows are selected */
+    size_t *n_row; /* [n] for each word, the number of its tokens whose rows are selected */
 };
 
 /* A row of one head that is being averaged over the tokens of a word. */
 struct word_row {
     size_t n_row;  /* rows added so far; 0: no word is in progress */
-    double *sums;  /* [n_key] owns */
-    bool *is_seen; /* [n_key] owns; true if the cell has a value */
+    double *sums;  /* [n_key] */
+    bool *is_seen; /* [n_key] true if the cell has a value */
 };
 
 struct attn_view {
@@ -30,14 +31,15 @@ struct attn_view {
     attn_trace_fn on_event;
     void *user;
     struct attn_labels labels;        /* labels of the emitted events */
+    struct attn_store *store;         /* owns; has the arrays of words */
     struct attn_selection *selection; /* owns; selection with words as positions, or NULL */
     struct attn_dims encoder;         /* sizes with words, used by the selection */
     struct view_words positions, source;
-    size_t *begin, *end;   /* [positions.n] owns; begin and end of each word in the text, or NULL */
+    size_t *begin, *end;   /* [positions.n] begin and end of each word in the text, or NULL */
     size_t mask;           /* the word that is the only mask token of an encoder */
-    bool *parks;           /* [positions.n] owns; of words, or NULL */
-    unsigned char *region; /* [positions.n] owns; the region in which each word begins, or NULL */
-    /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
+    bool *parks;           /* [positions.n] of words, or NULL */
+    unsigned char *region; /* [positions.n] the region in which each word begins, or NULL */
+    /* [n_open] rows in progress, for each site, layer and head; NULL if words are not
      * merged */
     struct word_row *open;
     size_t n_open;
@@ -91,20 +93,14 @@ bool attn_view_divides(struct attn_view_options options, enum attn_site site)
  * a word. */
 static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
                                    const char *const *tokens, const size_t *sizes,
-                                   struct attn_error *err)
+                                   struct attn_store **store, struct attn_error *err)
 {
     words->of_token = of_token;
     words->n_token = n;
     words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
     if (!of_token || n == 0 || !tokens)
         return ATTN_OK;
-    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, err);
-}
-
-static void release_words(struct view_words *words)
-{
-    attn_joined_tokens_release(&words->joined);
-    attn_free(words->n_row);
+    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, store, err);
 }
 
 static size_t word_of(const struct view_words *words, size_t token)
@@ -118,8 +114,8 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     const struct attn_labels *given = view->given;
     size_t last = SIZE_MAX;
 
-    ATTN_TRY(ATTN_ALLOC(view->positions.n_row, view->positions.n, err));
-    ATTN_TRY(ATTN_ALLOC(view->source.n_row, view->source.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->positions.n_row, view->positions.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->source.n_row, view->source.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++)
         view->positions.n_row[word_of(&view->positions, i)] +=
             attn_selection_has_query(given->selection, ATTN_STACK_ONLY, i);
@@ -128,8 +124,8 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
             attn_selection_has_query(given->selection, ATTN_STACK_ENCODER, i);
     if (!given->begin)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
-    ATTN_TRY(ATTN_ALLOC(view->end, view->positions.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->begin, view->positions.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->end, view->positions.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++) {
         const size_t word = word_of(&view->positions, i);
 
@@ -214,7 +210,7 @@ static enum attn_status join_regions(struct attn_view *view, struct attn_error *
 {
     if (!view->given->region)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(view->region, view->positions.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->region, view->positions.n, err));
     for (size_t i = view->positions.n_token; i-- > 0;)
         view->region[word_of(&view->positions, i)] = view->given->region[i];
     view->labels.region = view->region;
@@ -226,7 +222,7 @@ static enum attn_status join_parks(struct attn_view *view, struct attn_error *er
 {
     if (!view->given->parks)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(view->parks, view->positions.n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&view->store, view->parks, view->positions.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++)
         view->parks[word_of(&view->positions, i)] |= view->given->parks[i];
     view->labels.parks = view->parks;
@@ -245,9 +241,9 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     view->positions.joined.piece = given->piece;
     ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
-                        given->token_sizes, err));
+                        given->token_sizes, &view->store, err));
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
-                        given->source_token_sizes, err));
+                        given->source_token_sizes, &view->store, err));
     ATTN_TRY(find_rows(view, err));
     ATTN_TRY(select_words(view, err));
     view->labels.selection = view->selection;
@@ -268,7 +264,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     }
     view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
                    (n_head > n_encoder_head ? n_head : n_encoder_head);
-    return ATTN_ALLOC(view->open, view->n_open, err);
+    return ATTN_STORE_ALLOC(&view->store, view->open, view->n_open, err);
 }
 
 /* Returns an error if a change in OPTIONS affects none of the tensors that LABELS select. */
@@ -446,8 +442,8 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
     size_t n = 0;
 
     if (!open->sums) {
-        ATTN_TRY(ATTN_ALLOC(open->sums, keys->n, err));
-        ATTN_TRY(ATTN_ALLOC(open->is_seen, keys->n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&view->store, open->sums, keys->n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&view->store, open->is_seen, keys->n, err));
     }
     ATTN_TRY(reserve(view, event->n_row, keys->n, err));
     for (size_t r = 0; r < event->n_row; r++) {
@@ -487,18 +483,8 @@ void attn_view_free(struct attn_view *view)
 {
     if (!view)
         return;
-    for (size_t i = 0; view->open && i < view->n_open; i++) {
-        attn_free(view->open[i].sums);
-        attn_free(view->open[i].is_seen);
-    }
-    attn_free(view->open);
-    release_words(&view->positions);
-    release_words(&view->source);
     attn_selection_free(view->selection);
-    attn_free(view->begin);
-    attn_free(view->end);
-    attn_free(view->region);
-    attn_free(view->parks);
+    attn_store_release(&view->store);
     attn_free(view->values);
     attn_free(view->keys);
     attn_free(view->n_kept);

@@ -5,6 +5,7 @@
 #include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/given.h"
 #include "formats/float_text.h"
 #include "tensors/format_internal.h"
@@ -239,9 +240,10 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
     const struct attn_selection *selection = writer->labels.selection;
 
     writer->n_position = attn_selection_dims(selection)->n_position;
-    ATTN_TRY(ATTN_ALLOC(writer->queries, attn_selection_n_query(selection), err));
-    ATTN_TRY(ATTN_ALLOC(writer->query_rank, writer->n_position, err));
-    ATTN_TRY(ATTN_ALLOC(writer->rows_left, attn_writer_n_slot(writer), err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&writer->store, writer->queries, attn_selection_n_query(selection), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&writer->store, writer->query_rank, writer->n_position, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&writer->store, writer->rows_left, attn_writer_n_slot(writer), err));
     for (size_t p = 0; p < writer->n_position; p++) {
         writer->query_rank[p] = SIZE_MAX;
         if (attn_selection_has_query(selection, ATTN_STACK_ONLY, p)) {
@@ -281,9 +283,9 @@ struct lane {
 
 struct attn_event_queue {
     struct attn_writer *writer;
-    struct lane *lanes;    /* [n_lane] owns; in document order */
+    struct lane *lanes;    /* [n_lane] in document order */
     size_t n_lane, at;     /* number of lanes, and index of the lane whose rows are next */
-    size_t *lanes_of_slot; /* [n_slot] owns; index of a site's first lane */
+    size_t *lanes_of_slot; /* [n_slot] index of a site's first lane */
 };
 
 /* Sets the lanes of all sites. Called twice: while queue->lanes is NULL, it only counts them. */
@@ -311,17 +313,17 @@ static void set_lanes(struct attn_event_queue *queue)
     }
 }
 
-/* Creates the queue of WRITER, which is released with the writer. */
+/* Creates the queue of WRITER. */
 static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
 {
     struct attn_event_queue *q;
 
-    ATTN_TRY(ATTN_ALLOC(q, 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&writer->store, q, 1, err));
     writer->queue = q;
     q->writer = writer;
-    ATTN_TRY(ATTN_ALLOC(q->lanes_of_slot, attn_writer_n_slot(writer), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&writer->store, q->lanes_of_slot, attn_writer_n_slot(writer), err));
     set_lanes(q);
-    ATTN_TRY(ATTN_ALLOC(q->lanes, q->n_lane, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&writer->store, q->lanes, q->n_lane, err));
     set_lanes(q);
     return ATTN_OK;
 }
@@ -862,19 +864,12 @@ void attn_writer_free(struct attn_writer *writer)
     for (size_t i = 0; queue && queue->lanes && i < queue->n_lane; i++)
         while (queue->lanes[i].first)
             drop_first(&queue->lanes[i]);
-    if (queue) {
-        attn_free(queue->lanes);
-        attn_free(queue->lanes_of_slot);
-    }
-    attn_free(queue);
     attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);
     if (writer->owns_directory)
         attn_directory_free(writer->directory);
     attn_selection_free(writer->stack);
-    attn_free(writer->queries);
-    attn_free(writer->query_rank);
-    attn_free(writer->rows_left);
+    attn_store_release(&writer->store);
     attn_free(writer);
 }

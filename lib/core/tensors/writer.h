@@ -177,13 +177,14 @@ struct attn_writer {
     bool owns_directory;
     struct attn_manifest_run *run;  /* borrowed from the directory; lists the files written there */
     bool is_in_order;               /* set by `open`: events are passed in document order */
-    struct attn_event_queue *queue; /* owns; NULL unless is_in_order */
+    struct attn_store *store;       /* owns; has the queue and the arrays below */
+    struct attn_event_queue *queue; /* NULL unless is_in_order */
     size_t n_position;              /* number of positions of the run */
-    size_t *queries;                /* [n_query] owns; the selected queries, ascending */
+    size_t *queries;                /* [n_query] the selected queries, ascending */
     size_t n_query;                 /* their number */
-    /* [n_position] owns; index in `queries`, SIZE_MAX for positions that are not selected */
+    /* [n_position] index in `queries`, SIZE_MAX for positions that are not selected */
     size_t *query_rank;
-    size_t *rows_left;          /* [(n_layer + 1) * ATTN_N_SITE] owns; rows still missing */
+    size_t *rows_left;          /* [(n_layer + 1) * ATTN_N_SITE] rows still missing */
     size_t n_row_left;          /* sum of rows_left */
     struct attn_pieces *pieces; /* owns; NULL until rows are written as text */
     struct attn_error failure;  /* the first failure, which is returned from then on */

@@ -2,6 +2,7 @@
 #include "run/run_internal.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
@@ -67,16 +68,17 @@ static enum attn_status hear_mel(const struct attn_model *encoder, const struct 
                               attn_quote_string(mel->name).text,
                               attn_shape_text(mel->rank, mel->shape, shape),
                               attn_quote_string(encoder->name).text, n_mel, n_column);
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&sequence->store, sequence->heard, attn_size_mul(config->n_ctx, d), err));
     x = attn_alloc(n_column, n_mel * sizeof *x, err);
     y = attn_alloc(n_column, d * sizeof *y, err);
-    sequence->heard = attn_alloc(config->n_ctx, d * sizeof *sequence->heard, err);
     sequence->n = config->n_ctx;
     for (size_t i = 0; x && i < n_mel * n_column; i++)
         x[i % n_column * n_mel + i / n_column] = mel->data[i];
     const struct convolution first = {&sound[0], 1, x, n_column, y};
     const struct convolution second = {&sound[1], 2, y, n_column, sequence->heard};
 
-    if (x && y && sequence->heard)
+    if (x && y)
         status = convolve(&first, sequence, err);
     if (status == ATTN_OK)
         status = convolve(&second, sequence, err);

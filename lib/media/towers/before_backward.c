@@ -3,6 +3,7 @@
 #include "towers/before_backward.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 #include "gradient/tape.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"
@@ -21,10 +22,11 @@ struct way_back {
     size_t n_between; /* from the gradients of a connector to those of the next of DeepStack */
     struct attn_trace trace;
     struct attn_selection *wanted; /* owns; the gradients that the trace gets */
-    float *x, *final; /* [patches, De] the embeddings, and [patches, D] final rows; own */
-    float *d_final;   /* [patches, D] owns */
-    float *d_deep[ATTN_MOST_DEEP]; /* [patches, D] own; of the layers that DeepStack reads */
-    float *cut;                    /* [patches, numbers of a patch] owns; or NULL */
+    struct attn_store *store;      /* owns; has the arrays */
+    float *x, *final;              /* [patches, De] the embeddings, and [patches, D] final rows */
+    float *d_final;                /* [patches, D] */
+    float *d_deep[ATTN_MOST_DEEP]; /* [patches, D] of the layers that DeepStack reads */
+    float *cut;                    /* [patches, numbers of a patch] or NULL */
 };
 
 /* Passes the gradients of a shown picture on, with its number (attn_trace_fn). */
@@ -135,15 +137,14 @@ static enum attn_status allocate(struct way_back *back, bool has_pixels, struct 
     const struct attn_config *config = &back->tower->config;
     const size_t n = back->picture.n;
 
-    back->x = attn_alloc(n, config->d_embed * sizeof *back->x, err);
-    back->final = attn_alloc(n, config->d_model * sizeof *back->final, err);
-    back->d_final = attn_alloc(n, config->d_model * sizeof *back->d_final, err);
+    ATTN_TRY(ATTN_STORE_ALLOC(&back->store, back->x, n * config->d_embed, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&back->store, back->final, n * config->d_model, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&back->store, back->d_final, n * config->d_model, err));
     for (size_t k = 0; k < config->vision.n_deep; k++)
-        ATTN_TRY(ATTN_ALLOC(back->d_deep[k], n * config->d_model, err));
-    if (has_pixels)
-        back->cut = attn_alloc(n, back->tower->weights.patches.weight.n_row * sizeof(float), err);
-    return back->x && back->final && back->d_final && (back->cut || !has_pixels) ? ATTN_OK
-                                                                                 : ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_STORE_ALLOC(&back->store, back->d_deep[k], n * config->d_model, err));
+    return has_pixels ? ATTN_STORE_ALLOC(&back->store, back->cut,
+                                         n * back->tower->weights.patches.weight.n_row, err)
+                      : ATTN_OK;
 }
 
 /* Goes back through picture number I. */
@@ -175,12 +176,7 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
         status = go_back(&back, backward, d_cells, d_pixels, err);
     attn_backward_free(backward);
     attn_selection_free(back.wanted);
-    attn_free(back.x);
-    attn_free(back.final);
-    attn_free(back.d_final);
-    for (size_t k = 0; k < ATTN_MOST_DEEP; k++)
-        attn_free(back.d_deep[k]);
-    attn_free(back.cut);
+    attn_store_release(&back.store);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/os/thread.h"
+#include "base/store.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"
 #include "towers/image_patches.h"
@@ -27,15 +28,15 @@ static enum attn_status embed_text(const struct attn_model *model,
 }
 
 /* Makes an input of each picture of IMAGE. */
-static enum attn_status take_image(struct attn_before *before, struct attn_prompt_image *image,
-                                   struct attn_error *err)
+static enum attn_status take_image(struct attn_before *before, struct attn_store **store,
+                                   struct attn_prompt_image *image, struct attn_error *err)
 {
     const size_t merge = before->model->config.vision.merge;
     const struct attn_pixels *all = image->pixels;
     const struct attn_image_grid grid = {.n_row = image->rows * merge,
                                          .n_col = image->columns * merge};
 
-    ATTN_TRY(attn_model_place_patches(before->model, &grid, &image->patches, err));
+    ATTN_TRY(attn_model_place_patches(before->model, &grid, store, &image->patches, err));
     for (size_t i = 0; i < image->n_picture; i++) {
         struct attn_sequence *picture = &before->own[image->first_picture + i];
         struct attn_pixels *pixels = &before->pixels[image->first_picture + i];
@@ -58,11 +59,11 @@ static enum attn_status take_pictures(struct attn_before *before, struct attn_se
                                       struct attn_error *err)
 {
     before->n = text->seen.n_picture;
-    ATTN_TRY(ATTN_ALLOC(before->own, before->n, err));
-    ATTN_TRY(ATTN_ALLOC(before->pixels, before->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&text->store, before->own, before->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&text->store, before->pixels, before->n, err));
     before->inputs = before->own;
     for (size_t i = 0; i < text->seen.n_image; i++)
-        ATTN_TRY(take_image(before, &text->seen.images[i], err));
+        ATTN_TRY(take_image(before, &text->store, &text->seen.images[i], err));
     return ATTN_OK;
 }
 
@@ -72,11 +73,11 @@ enum attn_status attn_before_prepare_pictures(struct attn_before *before,
                                               struct attn_error *err)
 {
     before->store = pictures;
-    ATTN_TRY(ATTN_ALLOC(text->embedded, attn_before_n_float(before), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&text->store, text->embedded, attn_before_n_float(before), err));
     text->rows = text->embedded;
     ATTN_TRY(embed_text(before->decoder, text, err));
     ATTN_TRY(take_pictures(before, text, err));
-    return ATTN_ALLOC(before->chosen, before->n, err);
+    return ATTN_STORE_ALLOC(&text->store, before->chosen, before->n, err);
 }
 
 size_t attn_before_n_cell(const struct attn_before *before, size_t i)

@@ -18,7 +18,7 @@
 #include "towers/image_patches.h"
 
 #include "base/dtype_internal.h"
-#include "base/memory.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "model/config_internal.h"
@@ -43,13 +43,15 @@ void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers)
 }
 
 enum attn_status attn_model_place_patches(const struct attn_model *model,
-                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          const struct attn_image_grid *grid,
+                                          struct attn_store **store, int32_t **numbers,
                                           struct attn_error *err)
 {
     if (model->config.positions != ATTN_POSITIONS_ROTARY ||
         attn_config_turns_nothing(&model->config))
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(store, *numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
     attn_image_place(grid, *numbers);
     return ATTN_OK;
 }

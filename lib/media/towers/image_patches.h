@@ -6,6 +6,8 @@
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 
+struct attn_store; /* base/store.h */
+
 /* Returns the number of patches on a side if they form a square, else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
 
@@ -23,9 +25,10 @@ enum attn_status attn_model_image_grid(const struct attn_model *model, size_t he
                                        struct attn_image_grid *grid, struct attn_error *err);
 
 /* Sets *numbers [3, patches] to 0, the row and the column of each patch of GRID, if MODEL turns
- * patches by them. The caller frees them. */
+ * patches by them. STORE owns them. */
 enum attn_status attn_model_place_patches(const struct attn_model *model,
-                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          const struct attn_image_grid *grid,
+                                          struct attn_store **store, int32_t **numbers,
                                           struct attn_error *err);
 
 /* Cuts PIXELS [n_channel, height, width] into ROWS [n_row * n_col, n_channel * patch_height *

@@ -296,7 +296,7 @@ enum attn_status attn_many_whole_read(const struct attn_many_task *task,
         status = tokenizer ? attn_sequence_encode(reading, &given->input, tokenizer, text, &unseen)
                            : ATTN_INVALID;
     if (status == ATTN_OK && text->n > task->n_most && tokenizer)
-        status = attn_token_bytes_find(tokenizer, text->ids, text->n, &text->tokens, &unseen);
+        status = attn_sequence_find_tokens(tokenizer, text, &unseen);
     if (status == ATTN_OK && text->n > task->n_most &&
         attn_edits_name_positions(&task->request.edits))
         status = attn_refuse(&unseen, ATTN_STAGE_OPTIONS,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "figures/table_axis.h"
 #include "pictures/picture_internal.h"
 #include "tensors/labels_internal.h"
@@ -18,7 +19,8 @@ struct figure_writer {
     struct attn_writer base;
     struct attn_levels *levels;        /* owns */
     struct attn_token_texts tokens[2]; /* tokens of the text, and of the source */
-    /* [n_backdrop] owns; the pictures that maps are drawn over */
+    struct attn_store *store;          /* owns; has the arrays of `heads`, and the backdrops */
+    /* [n_backdrop] the pictures that maps are drawn over */
     struct attn_backdrop *backdrops;
     size_t n_backdrop;
     bool has_maps;             /* of pictures in a text */
@@ -26,7 +28,7 @@ struct figure_writer {
     bool is_usual;             /* `layer` is chosen by the weights, when they are known */
     struct attn_grid grid;     /* all matrices */
     struct attn_figure_content content; /* content of the figure of `grid` */
-    struct attn_table_axis heads;       /* owns; for a figure of heads: their names, */
+    struct attn_table_axis heads;       /* for a figure of heads: their names, owns the texts, */
     struct attn_level_matrix of_heads;  /* owns; and their rows, in one matrix */
     size_t n_unknown;    /* number of texts with characters that no installed font has */
     size_t n_not_finite; /* number of cells with NaN or infinity */
@@ -54,7 +56,7 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
                                         ? "the path names a directory"
                                         : "choose a site with heads: `sites pattern`");
     }
-    ATTN_TRY(attn_table_axis_create(axis, 1, w->levels->n, err));
+    ATTN_TRY(attn_table_axis_create(axis, 1, w->levels->n, &w->store, err));
     ATTN_TRY(attn_level_matrix_create(w->levels->n, first->n_column, &w->of_heads, err));
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_location *at = &first[i].at, *before = &first[i > 0 ? i - 1 : 0].at;
@@ -274,7 +276,7 @@ static enum attn_status set_backdrops(struct figure_writer *w, const struct attn
         own->is_in_text ? attn_labels_prompt(&w->base.labels) : NULL;
     const size_t n = prompt ? prompt->n_image : 1;
 
-    ATTN_TRY(ATTN_ALLOC(w->backdrops, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&w->store, w->backdrops, n, err));
     w->n_backdrop = n;
     for (size_t i = 0; i < n; i++) {
         const struct attn_prompt_image *image = prompt ? &prompt->images[i] : NULL;
@@ -463,8 +465,8 @@ static void release_figure(struct attn_writer *writer)
 
     attn_levels_free(w->levels);
     attn_token_texts_release(w->tokens, 2);
-    attn_table_axis_release(&w->heads);
-    attn_free(w->backdrops);
+    attn_token_texts_release(&w->heads.texts, 1);
+    attn_store_release(&w->store);
     attn_free(w->of_heads.cells);
 }
 

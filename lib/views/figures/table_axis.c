@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "figures/table_grid.h"
 #include "formats/float_text.h"
@@ -173,23 +174,15 @@ enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error 
 /* --- Axes ------------------------------------------------------------------------------------- */
 
 enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_row, size_t n,
-                                        struct attn_error *err)
+                                        struct attn_store **store, struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(axis->of_rows, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(axis->positions, n, err));
-    ATTN_TRY(ATTN_ALLOC(axis->begins, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, axis->of_rows, n_row, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, axis->positions, n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, axis->begins, n, err));
     ATTN_TRY(ATTN_ALLOC(axis->texts.ends, n, err));
     for (size_t i = 0; i < n_row; i++)
         axis->of_rows[i] = SIZE_MAX;
     return ATTN_OK;
-}
-
-void attn_table_axis_release(struct attn_table_axis *axis)
-{
-    attn_token_texts_release(&axis->texts, 1);
-    attn_free(axis->positions);
-    attn_free(axis->of_rows);
-    attn_free(axis->begins);
 }
 
 void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row)
@@ -717,7 +710,7 @@ static const struct attn_column *naming_column(const struct attn_table *table,
 static enum attn_status read_axis(const struct attn_table *table,
                                   const struct axis_columns *columns,
                                   const struct axis_columns *other, struct attn_table_axis *axis,
-                                  struct attn_error *err)
+                                  struct attn_store **store, struct attn_error *err)
 {
     const struct attn_column *column = naming_column(table, columns);
     const bool is_head = is_head_column(table, columns->detail);
@@ -725,7 +718,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     size_t n;
     struct table_key *keys;
 
-    ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, err));
+    ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, store, err));
     ATTN_TRY(ATTN_NEW(keys, list_keys(table, columns, other, &n, err)));
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
@@ -853,7 +846,7 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
                  : find_sides(table, picture, sides, cells, err));
     for (int i = 0; i < 2; i++)
         ATTN_TRY(read_axis(table, &sides[i], &sides[1 - i], i == 0 ? &cells->rows : &cells->columns,
-                           err));
+                           &cells->store, err));
     if (cells->rows.axis.n == 0)
         return is_pairs ? attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw")
                         : attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
@@ -1034,12 +1027,13 @@ static void name_row(const struct row_names *names, size_t row, struct attn_buff
 }
 
 enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
-                                        struct attn_table_axis *groups, struct attn_error *err)
+                                        struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
     const struct row_names names = {.table = table, .n_label = n_label};
+    struct attn_table_axis *groups = &cells->groups;
 
-    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, err));
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
     for (size_t i = 0; i < n_row; i++) {
         append_group(&groups->texts.bytes, &names, i);
         groups->of_rows[i] = end_label(groups, true);
@@ -1086,8 +1080,8 @@ enum attn_status attn_table_names_read(const struct attn_table *table,
         names.tokens = cells->tokens;
         ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
     }
-    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, err));
-    ATTN_TRY(attn_table_axis_create(places, n_row, n_row, err));
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(places, n_row, n_row, &cells->store, err));
     for (size_t i = 0; i < n_row; i++) {
         if (!is_placed(&names, i))
             continue;

@@ -6,6 +6,7 @@
 #include "pictures/table_view.h"
 #include "tables/table_internal.h"
 
+struct attn_store;       /* base/store.h */
 struct attn_table_cells; /* figures/table_grid.h */
 
 /* Indices of the columns of a view in a table; SIZE_MAX if missing. */
@@ -20,11 +21,11 @@ enum { ATTN_GRID_OTHER = 2, ATTN_GRID_N_TOKENS = 4 };
 struct attn_table_axis {
     struct attn_grid_axis axis;    /* points to the fields below */
     struct attn_token_texts texts; /* [axis.n] the labels of rows or columns */
-    size_t *positions;             /* [axis.n] owns */
-    /* [n_row of the table] owns; the row or column of the picture for each row of the table;
+    size_t *positions;             /* [axis.n] */
+    /* [n_row of the table] the row or column of the picture for each row of the table;
      * SIZE_MAX: not drawn */
     size_t *of_rows;
-    bool *begins; /* [axis.n] owns; for pairs, and for tokens of two texts */
+    bool *begins; /* [axis.n] for pairs, and for tokens of two texts */
 };
 
 /* Returns the index in TABLE of COLUMN of a view; SIZE_MAX if it is 0 or missing. */
@@ -65,12 +66,9 @@ bool attn_table_has_role(const struct attn_table *table, size_t column, enum att
 enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error *err);
 
 /* Allocates an axis of N rows or columns, for a table of N_ROW rows, none of which is placed
- * yet. */
+ * yet. The caller releases the texts; STORE owns the rest. */
 enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_row, size_t n,
-                                        struct attn_error *err);
-
-/* Frees what AXIS owns. */
-void attn_table_axis_release(struct attn_table_axis *axis);
+                                        struct attn_store **store, struct attn_error *err);
 
 /* Drops the first row or column of AXIS, which has more. N_ROW: rows of the table. */
 void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row);
@@ -124,6 +122,6 @@ enum attn_status attn_table_names_read(const struct attn_table *table,
 
 /* Finds the groups of the rows of the table, by its first N_LABEL columns. */
 enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
-                                        struct attn_table_axis *groups, struct attn_error *err);
+                                        struct attn_table_cells *cells, struct attn_error *err);
 
 #endif

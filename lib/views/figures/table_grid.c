@@ -5,6 +5,7 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "figures/figure_streams.h"
 #include "measures/head_kind.h"
@@ -289,7 +290,7 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
     ATTN_TRY(attn_table_types_read(table, &cells->types, err));
     ATTN_TRY(ATTN_ALLOC(texts->ends, n_cell, err));
     if (has_bars)
-        ATTN_TRY(ATTN_ALLOC(cells->bars, n_cell, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->bars, n_cell, err));
     for (size_t i = 0; i < n_cell; i++) {
         const struct attn_head_type *type = placed[i] < SIZE_MAX ? &cells->types[placed[i]] : NULL;
         const struct attn_head_kind *kind = type ? type->kind : NULL;
@@ -397,8 +398,8 @@ static enum attn_status allocate_series(struct attn_table_cells *cells, size_t n
                                         size_t n_column, struct attn_error *err)
 {
     ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
-    ATTN_TRY(ATTN_ALLOC(cells->lows, n_row * n_column, err));
-    ATTN_TRY(ATTN_ALLOC(cells->highs, n_row * n_column, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->lows, n_row * n_column, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->highs, n_row * n_column, err));
     for (size_t i = 0; i < n_row * n_column; i++)
         cells->lows[i] = cells->highs[i] = NAN;
     return ATTN_OK;
@@ -421,7 +422,7 @@ static enum attn_status read_columns(const struct attn_table *table, struct attn
     const struct attn_column *values = attn_table_column(table, cells->of.values);
     struct attn_table_axis *groups = &cells->groups;
 
-    ATTN_TRY(attn_table_axis_create(groups, n_row, n, err));
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n, &cells->store, err));
     ATTN_TRY(allocate_series(cells, n, cells->columns.axis.n, err));
     for (size_t c = cells->of.values; c < n; c++) {
         if (!is_beside(values, attn_table_column(table, c)))
@@ -475,8 +476,9 @@ static enum attn_status begin_row(const struct attn_table *table, size_t n, bool
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
     cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
-    ATTN_TRY(attn_table_axis_create(&cells->columns, attn_table_n_row(table), n, err));
-    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
+    ATTN_TRY(
+        attn_table_axis_create(&cells->columns, attn_table_n_row(table), n, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, &cells->store, err));
     return has_numbers ? attn_level_matrix_create(1, n, &cells->matrix, err) : ATTN_OK;
 }
 
@@ -759,8 +761,8 @@ static enum attn_status read_rows(const struct attn_table *table,
 
     if (tokens)
         ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
-    ATTN_TRY(attn_table_axis_create(rows, n, n, err));
-    ATTN_TRY(ATTN_ALLOC(cells->marks, n, err));
+    ATTN_TRY(attn_table_axis_create(rows, n, n, &cells->store, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->marks, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_cell position = attn_table_cell(table, i, cells->of.rows);
         const bool has_position = position.type == ATTN_VALUE_INTEGER;
@@ -828,8 +830,8 @@ static enum attn_status read_parts(const struct attn_table *table,
     if (cells->of.rows == SIZE_MAX || cells->of.texts == SIZE_MAX || cells->of.values == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
     ATTN_TRY(read_rows(table, picture, cells, err));
-    ATTN_TRY(ATTN_ALLOC(cells->parts, n_column, err));
-    ATTN_TRY(ATTN_ALLOC(cells->matrices, n_column, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->parts, n_column, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->matrices, n_column, err));
     for (size_t c = cells->of.values; c < n_column; c++)
         if (has_numbers(table, c)) {
             ATTN_TRY(read_part(table, c, &cells->parts[grid->n], &cells->matrices[grid->n], err));
@@ -886,7 +888,7 @@ static enum attn_status read_kind(const struct attn_table *table,
                                                             : "`figure bars` draws it into a file");
     }
     if (picture->n_label > 0) {
-        ATTN_TRY(attn_table_groups_read(table, picture->n_label, &cells->groups, err));
+        ATTN_TRY(attn_table_groups_read(table, picture->n_label, cells, err));
         cells->grid.groups = &cells->groups.axis;
     }
     return read_cells(table, picture, kind == ATTN_FIGURE_MAP, options->figure_width, cells, err);
@@ -998,21 +1000,16 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
 
 void attn_table_cells_release(struct attn_table_cells *cells)
 {
-    attn_table_axis_release(&cells->rows);
-    attn_table_axis_release(&cells->columns);
-    attn_table_axis_release(&cells->groups);
+    attn_token_texts_release(&cells->rows.texts, 1);
+    attn_token_texts_release(&cells->columns.texts, 1);
+    attn_token_texts_release(&cells->groups.texts, 1);
     attn_token_texts_release(&cells->texts, 1);
     attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
     attn_free(cells->types);
-    attn_free(cells->bars);
-    attn_free(cells->lows);
-    attn_free(cells->highs);
     attn_free(cells->matrix.cells);
     for (size_t i = 0; cells->matrices && i < cells->grid.n; i++)
         attn_free(cells->matrices[i].cells);
-    attn_free(cells->matrices);
-    attn_free(cells->parts);
-    attn_free(cells->marks);
+    attn_store_release(&cells->store);
     attn_buffer_release(&cells->words.bytes);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);

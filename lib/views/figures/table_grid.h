@@ -29,11 +29,12 @@ void attn_table_words_find(struct attn_table_words *words, const struct attn_col
 /* A grid and the memory that it refers to. Initialize with = {0}. Must not be copied. */
 struct attn_table_cells {
     struct attn_view_columns of; /* the columns of the table that the view names */
+    struct attn_store *store;    /* owns; has the arrays, also of the axes, but `types` and texts */
     struct attn_grid grid;
     struct attn_level_matrix matrix;    /* the matrix of the grid; owns its cells */
-    struct attn_level_matrix *matrices; /* [grid.n] matrices of the parts; owns */
-    struct attn_grid_part *parts;       /* [grid.n] owns */
-    bool *marks;                        /* [rows] owns */
+    struct attn_level_matrix *matrices; /* [grid.n] matrices of the parts; own cells */
+    struct attn_grid_part *parts;       /* [grid.n] */
+    bool *marks;                        /* [rows] */
     struct attn_table_words words;
     struct attn_buffer quantity;  /* quantity with its unit */
     struct attn_buffer both;      /* "position: clean/corrupted", if labels show two texts */
@@ -43,9 +44,9 @@ struct attn_table_cells {
     struct attn_token_texts
         tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
     char note[80];
-    float *lows, *highs;                /* [cells] for plots: ends of intervals; owns */
+    float *lows, *highs;                /* [cells] for plots: ends of intervals */
     struct attn_head_type *types;       /* [n_row of the table] for maps of heads; owns */
-    const struct attn_head_type **bars; /* [cells] of a map; owns */
+    const struct attn_head_type **bars; /* [cells] of a map */
 };
 
 /* Returns true if the rows of PICTURE are parts of the text of its run. */

@@ -2,6 +2,7 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "base/store.h"
 #include "figures/table_grid.h"
 #include "page/page_live.h"
 #include "trace/trace_internal.h"
@@ -48,10 +49,9 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n_whole = ++heads->n;
-    ATTN_TRY(ATTN_NEW(item->thumb,
-                      attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err)));
-    return ATTN_NEW(item->pools,
-                    attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&heads->store, item->thumb,
+                              item->n_plane * item->n_thumb_row * item->n_thumb_col, err));
+    return ATTN_STORE_ALLOC(&heads->store, item->pools, item->n_plane * item->n_thumb_col, err);
 }
 
 /* Stores FOUND in *TYPE. Heads that the probe of random tokens finds come here twice, first with
@@ -104,11 +104,13 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     for (size_t i = 0; i < sizeof scores / sizeof *scores; i++)
         measures |= ATTN_MEASURE_BIT(scores[i]);
     heads->selection = selection;
-    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, attn_selection_n_slot(selection), err));
-    ATTN_TRY(ATTN_ALLOC(heads->items,
-                        dims->n_layer * dims->n_head +
-                            (dims->encoder ? dims->encoder->n_layer * dims->encoder->n_head : 0),
-                        err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&heads->store, heads->first_of_layer,
+                              attn_selection_n_slot(selection), err));
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&heads->store, heads->items,
+                         dims->n_layer * dims->n_head +
+                             (dims->encoder ? dims->encoder->n_layer * dims->encoder->n_head : 0),
+                         err));
     while (attn_selection_next(selection, &walk)) { /* encoder layers come first */
         struct attn_location at = walk.at;
         const int n_head = (int)attn_writer_dims(writer, &at)->n_head;
@@ -164,8 +166,8 @@ enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn
         head->step = (side - 1) / ATTN_PAGE_POOLED + 1;
         head->n_pooled_col = (head->n_column - 1) / head->step + 1;
         head->n_pooled = ((head->n_row - 1) / head->step + 1) * head->n_pooled_col;
-        ATTN_TRY(ATTN_ALLOC(head->pooled, head->n_pooled, err));
-        ATTN_TRY(ATTN_ALLOC(head->line, head->n_pooled_col, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&heads->store, head->pooled, head->n_pooled, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&heads->store, head->line, head->n_pooled_col, err));
     }
     return ATTN_OK;
 }
@@ -231,18 +233,13 @@ void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct a
 void attn_page_heads_release(struct attn_page_heads *heads)
 {
     for (size_t i = 0; i < heads->n; i++) {
-        attn_free(heads->items[i].thumb);
-        attn_free(heads->items[i].pools);
         attn_sink_free(heads->items[i].block);
-        attn_free(heads->items[i].pooled);
-        attn_free(heads->items[i].line);
         attn_buffer_release(&heads->items[i].not_finite);
     }
     attn_measure_group_release(&heads->measures);
     attn_measure_group_release(&heads->of_encoder);
     attn_selection_free(heads->encoder);
-    attn_free(heads->items);
-    attn_free(heads->first_of_layer);
+    attn_store_release(&heads->store);
 }
 
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,

@@ -67,17 +67,17 @@ struct attn_page_head {
     size_t k;                        /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col; /* size of a thumbnail */
     size_t n_plane;                  /* thumbnails: 1 or ATTN_PAGE_N_PLANE */
-    unsigned char *thumb;            /* [n_plane * rows * columns] owns; levels of the thumbnails */
-    /* [n_plane, n_thumb_col] owns; the current row of the thumbnails */
+    unsigned char *thumb;            /* [n_plane * rows * columns] levels of the thumbnails */
+    /* [n_plane, n_thumb_col] the current row of the thumbnails */
     struct attn_mean_cell *pools;
     /* Of a page that pools some heads: */
     struct attn_sink *block; /* owns; the block of the whole rows; NULL: not kept */
     size_t n_byte;           /* its bytes */
     size_t step;             /* step x step cells of its rows are pooled; 0: none */
     size_t n_pooled_col;     /* number of pooled columns */
-    unsigned char *pooled;   /* [n_pooled] owns; levels of the pooled cells */
+    unsigned char *pooled;   /* [n_pooled] levels of the pooled cells */
     size_t n_pooled;
-    struct attn_mean_cell *line;   /* [n_pooled_col] owns; the current pooled row */
+    struct attn_mean_cell *line;   /* [n_pooled_col] the current pooled row */
     double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
     /* of a live page over a corpus, otherwise of the run; kind NULL: unknown */
     struct attn_head_type type;
@@ -88,11 +88,12 @@ struct attn_page_head {
 
 /* Initialize with = {0}; end with attn_page_heads_release, after a failed _init too. */
 struct attn_page_heads {
-    struct attn_page_head *items; /* [n] owns; sorted by layer and head */
+    struct attn_store *store;     /* owns; has the arrays, also of each head */
+    struct attn_page_head *items; /* [n] sorted by layer and head */
     size_t n, n_cell;             /* number of heads, and of cells of all heads with rows */
     size_t n_whole;               /* number of heads whose rows are not pooled */
     const struct attn_selection *selection; /* borrowed; selection of the page */
-    size_t *first_of_layer;                 /* [n_layer] owns */
+    size_t *first_of_layer;                 /* [n_layer] */
     struct attn_measure_group measures;     /* owns */
     struct attn_measure_group of_encoder;   /* owns; of the heads of an encoder beside a decoder */
     struct attn_selection *encoder;         /* owns; the selection of these heads, or NULL */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "towers/prompt/picture_prompt.h"
 #include "trace/places_internal.h"
 
@@ -11,18 +12,19 @@
 struct attn_picture_maps {
     struct attn_picture_maps_args args;
     struct attn_dims dims;            /* of the selection */
-    struct attn_prompt_image *images; /* [n_image] owns; copies, whose pixels are not used */
+    struct attn_store *store;         /* owns; has the arrays */
+    struct attn_prompt_image *images; /* [n_image] copies, whose pixels are not used */
     size_t n_image;
-    bool *is_row; /* [T] owns; the rows whose mean is taken */
+    bool *is_row; /* [T] the rows whose mean is taken */
     size_t n_row;
-    size_t *cells; /* [n_cell] owns; the positions of the cells of all images */
+    size_t *cells; /* [n_cell] the positions of the cells of all images */
     size_t n_cell;
     /* Heads, and after them the rows of the only head that is selected. */
     size_t n_head, n_sum, only; /* `only`: the number of that head; SIZE_MAX: there are several */
-    double *sums;               /* [n_sum, n_cell] owns; weights on cells */
-    double *regions;            /* [n_sum, ATTN_N_SHARE] owns; weights on all positions */
-    bool *is_sink;              /* [n_layer, n_cell] owns */
-    float *row;                 /* [T] owns; a row of the pattern with its masked cells */
+    double *sums;               /* [n_sum, n_cell] weights on cells */
+    double *regions;            /* [n_sum, ATTN_N_SHARE] weights on all positions */
+    bool *is_sink;              /* [n_layer, n_cell] */
+    float *row;                 /* [T] a row of the pattern with its masked cells */
 };
 
 static void choose_rows(struct attn_picture_maps *maps)
@@ -56,14 +58,15 @@ static enum attn_status build(struct attn_picture_maps *maps, struct attn_error 
     size_t n = 0;
 
     maps->n_image = text->seen.n_image;
-    ATTN_TRY(ATTN_ALLOC(maps->images, maps->n_image, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&maps->store, maps->images, maps->n_image, err));
     for (size_t i = 0; i < maps->n_image; i++)
         maps->images[i] = text->seen.images[i];
     maps->n_cell = text->seen.n_cell;
-    ATTN_TRY(ATTN_ALLOC(maps->is_row, text->n, err));
-    ATTN_TRY(ATTN_ALLOC(maps->cells, maps->n_cell, err));
-    ATTN_TRY(ATTN_ALLOC(maps->is_sink, attn_size_mul(maps->dims.n_layer, maps->n_cell), err));
-    ATTN_TRY(ATTN_ALLOC(maps->row, text->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&maps->store, maps->is_row, text->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&maps->store, maps->cells, maps->n_cell, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&maps->store, maps->is_sink,
+                              attn_size_mul(maps->dims.n_layer, maps->n_cell), err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&maps->store, maps->row, text->n, err));
     for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
          at = attn_picture_prompt_next(text, at + 1))
         maps->cells[n++] = at;
@@ -71,8 +74,10 @@ static enum attn_status build(struct attn_picture_maps *maps, struct attn_error 
     maps->n_head = maps->dims.n_layer * maps->dims.n_head;
     maps->only = find_only(maps);
     maps->n_sum = maps->n_head + (maps->only < SIZE_MAX ? maps->n_row : 0);
-    ATTN_TRY(ATTN_ALLOC(maps->sums, attn_size_mul(maps->n_sum, maps->n_cell), err));
-    return ATTN_ALLOC(maps->regions, attn_size_mul(maps->n_sum, ATTN_N_SHARE), err);
+    ATTN_TRY(
+        ATTN_STORE_ALLOC(&maps->store, maps->sums, attn_size_mul(maps->n_sum, maps->n_cell), err));
+    return ATTN_STORE_ALLOC(&maps->store, maps->regions, attn_size_mul(maps->n_sum, ATTN_N_SHARE),
+                            err);
 }
 
 enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *args,
@@ -125,13 +130,7 @@ void attn_picture_maps_free(struct attn_picture_maps *maps)
 {
     if (!maps)
         return;
-    attn_free(maps->images);
-    attn_free(maps->is_row);
-    attn_free(maps->cells);
-    attn_free(maps->sums);
-    attn_free(maps->regions);
-    attn_free(maps->is_sink);
-    attn_free(maps->row);
+    attn_store_release(&maps->store);
     attn_free(maps);
 }
 

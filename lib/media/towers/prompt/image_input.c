@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/store.h"
 #include "base/text/escape.h"
 #include "input/pass.h"
 #include "model/model_internal.h"
@@ -135,9 +136,9 @@ static enum attn_status make_labels(struct attn_sequence *sequence, bool is_dist
     struct attn_token_bytes *tokens = &sequence->tokens;
     const struct attn_image_grid *grid = &sequence->grid;
 
-    ATTN_TRY(ATTN_ALLOC(tokens->bytes, sequence->n, err));
-    ATTN_TRY(ATTN_ALLOC(tokens->sizes, sequence->n, err));
-    ATTN_TRY(ATTN_ALLOC(tokens->made, sequence->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->bytes, sequence->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->sizes, sequence->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->made, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
         const size_t patch = i - grid->n_front, room = sizeof(tokens->made[i]);
         char *label = tokens->made[i];
@@ -238,7 +239,7 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
     const struct attn_pixels *pixels;
 
     sequence->reader = &attn_picture_reader;
-    ATTN_TRY(ATTN_ALLOC(sequence->made, 1, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, sequence->made, 1, err));
     ATTN_TRY(attn_image_input_pixels(maker, input, notes, sequence->made, &pixels, err));
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
@@ -263,7 +264,8 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
         memmove(made->values, made->values + (made->n_picture - 1) * n, n * sizeof *made->values);
         made->n_picture = 1;
     }
-    ATTN_TRY(attn_model_place_patches(model, &sequence->grid, &sequence->seen.patches, err));
+    ATTN_TRY(attn_model_place_patches(model, &sequence->grid, &sequence->store,
+                                      &sequence->seen.patches, err));
     if (sequence->seen.patches)
         sequence->numbers = (struct attn_position_numbers){
             sequence->seen.patches,

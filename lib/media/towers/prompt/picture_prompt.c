@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/store.h"
 #include "formats/json_writer.h"
 #include "model/model_internal.h"
 #include "talk/chat.h"
@@ -424,9 +425,10 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     input->n_text = reading->text.size;
-    sequence->prompted = attn_buffer_take(&reading->text, err);
+    ATTN_TRY(ATTN_NEW(sequence->prompted, attn_store_copy(&sequence->store, reading->text.data,
+                                                          reading->text.size, err)));
     input->text = sequence->prompted;
-    return sequence->prompted ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_OK;
 }
 
 /* --- Regions, positions, names ---------------------------------------------------------------- */
@@ -469,8 +471,8 @@ static enum attn_status set_regions(const struct reading *reading, struct attn_e
     const int32_t image_id = reading->model->config.vision.image_id;
     size_t n = 0, image = 0;
 
-    ATTN_TRY(ATTN_ALLOC(seen->region, sequence->n, err));
-    ATTN_TRY(ATTN_ALLOC(seen->image_of, sequence->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, seen->region, sequence->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, seen->image_of, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
         const bool is_row = i < seen->n_prompt && sequence->ids[i] == image_id;
         bool is_cell;
@@ -503,7 +505,7 @@ static enum attn_status set_positions(const struct reading *reading, struct attn
     const size_t n = sequence->n;
     size_t number = family->first_position, cell = 0;
 
-    ATTN_TRY(ATTN_ALLOC(seen->positions, 3 * n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, seen->positions, 3 * n, err));
     for (size_t i = 0; i < n; i++) {
         const bool is_cell = family->has_grid_positions && seen->region[i] == ATTN_REGION_PICTURE;
         const struct attn_prompt_image *image = is_cell ? &seen->images[seen->image_of[i]] : NULL;
@@ -528,7 +530,7 @@ static enum attn_status set_blocks(const struct reading *reading, struct attn_er
     struct attn_picture_prompt *seen = &reading->sequence->seen;
 
     if (reading->family->part.sees_prompt || reading->family->opens_cells)
-        ATTN_TRY(ATTN_ALLOC(seen->open, seen->n_image, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&reading->sequence->store, seen->open, seen->n_image, err));
     if (reading->family->part.sees_prompt)
         *seen->open = (struct attn_mask_block){0, seen->n_prompt, true};
     if (!reading->family->opens_cells)
@@ -581,11 +583,11 @@ static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_e
     size_t cell = 0;
 
     if (!tokens->bytes) {
-        ATTN_TRY(ATTN_ALLOC(tokens->bytes, sequence->n, err));
-        ATTN_TRY(ATTN_ALLOC(tokens->sizes, sequence->n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->bytes, sequence->n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->sizes, sequence->n, err));
     }
     if (!tokens->made)
-        ATTN_TRY(ATTN_ALLOC(tokens->made, sequence->n, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, tokens->made, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
         const size_t room = sizeof tokens->made[i];
         int n;
@@ -690,7 +692,7 @@ static enum attn_status read_images(const struct attn_pixel_maker *given,
         square.has_tiles = false;
         maker.steps = &square;
     }
-    ATTN_TRY(ATTN_ALLOC(seen->images, seen->n_image, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&reading->sequence->store, seen->images, seen->n_image, err));
     for (size_t i = 0; i < seen->n_image; i++) {
         seen->images[i].first_picture = seen->n_picture;
         seen->images[i].first_cell = seen->n_cell;
@@ -850,16 +852,7 @@ void attn_prompt_release(struct attn_sequence *sequence)
 {
     struct attn_picture_prompt *seen = &sequence->seen;
 
-    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
+    for (size_t i = 0; seen->images && i < seen->n_image; i++)
         attn_pixels_release(&seen->images[i].made);
-        attn_free(seen->images[i].patches);
-    }
-    attn_free(seen->images);
-    attn_free(seen->region);
-    attn_free(seen->image_of);
-    attn_free(seen->positions);
-    attn_free(seen->open);
-    attn_free(seen->patches);
     attn_pixels_release(sequence->made);
-    attn_free(sequence->made);
 }

@@ -31,7 +31,7 @@ struct attn_prompt_image {
     size_t n_cell;                    /* of all pictures, or of the whole image and the grid */
     size_t n_row;                     /* its rows in the text: its cells, and ends of lines */
     size_t first_picture, first_cell, first_row; /* among those of all images */
-    int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
+    int32_t *patches; /* [3, P] 0, row and column of each patch, for a tower that turns
                          patches by them; else NULL */
 };
 
