@@ -52,7 +52,8 @@ struct attn_sequence {
     struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
                                        picture, the names of its positions */
     size_t *words; /* [n] the word number of each token (attn_words_find), or NULL */
-    /* The text after a prompt of `n_prompt` bytes, or with a picture; or NULL. */
+    /* The text after a prompt of `n_prompt` bytes, or with a picture, or that of a conversation,
+     * which its owner keeps; or NULL. */
     char *prompted;
     size_t n_prompt;
     /* Set before it is encoded: bytes of the text whose special tokens are plain text, or {0}. */

@@ -122,7 +122,6 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
                                                     input->text, input->n_text, 0},
                            &run->chat, err));
     run->text.prompted = run->chat.text;
-    run->chat.text = NULL;
     run->text.n_prompt = attn_chat_user(&run->chat).begin;
     input->text = run->text.prompted;
     input->n_text = run->chat.size;
