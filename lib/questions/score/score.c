@@ -267,7 +267,8 @@ enum attn_status attn_score_only(struct attn_frame *frame, const struct attn_tok
                                               .request = &frame->request,
                                               .has_surprisal = true,
                                               .stride = args->stride,
-                                              .tokens = tokens};
+                                              .tokens = tokens,
+                                              .is_only = true};
     enum attn_status status = encode_target(frame, &item, &target, err);
 
     frame->item = &item;

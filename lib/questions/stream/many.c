@@ -134,9 +134,9 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     if (!item->run)
         return;
     many->n_run++;
-    if (attn_spaces_describe(&item->run->asked.spaces, message))
+    if (!many->task->options.is_only && attn_spaces_describe(&item->run->asked.spaces, message))
         note_first(many, ATTN_NOTE_SPACES, message);
-    if (item->given->line == 0 && attn_run_describe_residues(item->run, message))
+    if (many->task->options.is_only && attn_run_describe_residues(item->run, message))
         note_first(many, ATTN_NOTE_RESIDUES, message);
     else if (attn_run_describe_residues(item->run, message))
         attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s", item->given->number,
@@ -178,6 +178,8 @@ static enum attn_status join_window(const struct many *many, const struct attn_m
             memcpy(whole->numbers + (item->shift + i) * n_number, result->numbers + i * n_number,
                    n_number * sizeof *whole->numbers);
     }
+    if (many->task->request.on_progress)
+        many->task->request.on_progress(many->task->request.user, item->shift + item->n_row, n);
     result->text = &whole->text;
     result->n_token = n;
     result->labels = NULL;

@@ -60,6 +60,7 @@ struct attn_many_options {
      * it, and the result has a `text`, `surprisal` and `numbers` alone. 0: a longer text fails */
     size_t stride;
     const struct attn_token_reader *tokens; /* with has_surprisal; or NULL */
+    bool is_only; /* one text: notes do not number it, and the caller notes unusual spaces */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

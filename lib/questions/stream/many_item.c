@@ -833,6 +833,9 @@ static enum attn_status store_surprisal(void *user, const struct attn_masked_row
     for (size_t i = 0; i < rows->n && !item->reading; i++)
         item->surprisal[rows->positions[i]] =
             attn_logits_surprisal(rows->logits + i * n_vocab, n_vocab, rows->ids[i]);
+    if (item->run->request.on_progress)
+        item->run->request.on_progress(item->run->request.user, rows->positions[rows->n - 1] + 1,
+                                       item->run->text.n);
     return ATTN_OK;
 }
 
