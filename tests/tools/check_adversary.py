@@ -150,8 +150,8 @@ def check_ids(tokenizers):
     n = 0
     for path in sorted((folder / "vocab").iterdir())[:N_TOOL * 2]:
         text = (path / "text.txt").read_bytes()[:-1]  # without the newline
-        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--format",
-                              "json"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--json",
+                              "-"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if ran.returncode != 0 or not (path / "merges.txt").exists():
             continue
         bpe = tokenizers.models.BPE.from_file(str(path / "vocab.json"), str(path / "merges.txt"))
@@ -172,8 +172,8 @@ def check_tokenizers(tokenizers):
         count.compare(path, meant, taken, other)
         if not taken or n_same >= N_TOOL or not is_utf8(text):
             continue
-        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--format",
-                              "json"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--json",
+                              "-"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if ran.returncode == 0:
             ids = other.encode(text.decode("utf-8")).ids
             assert read_json(ran.stdout)["ids"] == ids, f"{path}: other ids"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # memory.sh - every command under `ulimit -v`, in steps from the least with which the program starts
-# to more than it needs: the right result, or exit status 1 and one line, and no file that is half
+# to more than it needs: the right result, or exit status 8 and one line, and no file that is half
 # written. What other libraries ask for fails there, too: libxsmm, cJSON, PCRE2, zlib, threads, and
 # the stack, which may not grow.
 . "$(dirname "$0")/frame.sh"
