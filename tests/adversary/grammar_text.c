@@ -112,8 +112,8 @@ static void make(struct attn_case *c)
     if (known->mode != ATTN_INVALID_TEXT_REFUSE)
         attn_case_is_valid(c);
     attn_buffer_append_char(out, '\n'); /* no part of the text */
-    attn_case_run(c, 4, "tokenize", "-f", "text.txt", "--invalid", modes[known->mode], "--json",
-                  "-", NULL);
+    attn_case_run(c, 4, "tokenize", "-f", "text.txt", "--invalid", modes[known->mode], "--format",
+                  "ids", NULL);
 }
 
 static const struct attn_tokenizer *tokenizer_of_fable(void)
