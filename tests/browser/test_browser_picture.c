@@ -521,7 +521,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
                              "cell row 0, column 1, \xe2\x88\x92"
                              "30 %");
     attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('minus "
-                               "\xe2\x80\x9cWhat is it?\xe2\x80\x9d, without parks')");
+                               "\xe2\x80\x9cWhat is it?\xe2\x80\x9d, without sinks')");
     attn_browser_key(browser, "Escape", 0);
     assert_begins(READOUT, "query tree ");
     free(attn_browser_text(browser, "document.querySelector('.question .chip').focus()"));

@@ -687,7 +687,7 @@ static const cJSON *largest_of(const cJSON *rows, int layer)
         const cJSON *row = cJSON_GetArrayItem(rows, i);
 
         if (number_of(row, "layer") == layer && number_of(row, "bin") == 3 &&
-            number_of(row, "place") == 1)
+            number_of(row, "rank") == 1)
             return row;
     }
     ck_abort_msg("no row of layer %d", layer);

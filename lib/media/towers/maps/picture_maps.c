@@ -312,7 +312,7 @@ double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
     return neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, find_cell(maps, choice, i)) : 0;
 }
 
-/* Returns the share of N cells from number FIRST on, without parks, in the mean of all rows. */
+/* Returns the share of N cells from number FIRST on, without sinks, in the mean of all rows. */
 static double sum_cells(const struct attn_picture_maps *maps, const struct attn_location *at,
                         size_t first, size_t n)
 {

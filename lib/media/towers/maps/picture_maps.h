@@ -88,7 +88,7 @@ bool attn_picture_maps_is_beyond(const struct attn_picture_maps *maps, int layer
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
 
-/* Returns the share of the cells of LAYER of image number I, without parks, in the mean of all rows
+/* Returns the share of the cells of LAYER of image number I, without sinks, in the mean of all rows
  * of the heads ATS [n]. ATTN_MAP_BOTH: of all cells. */
 double attn_picture_maps_layer_share(const struct attn_picture_maps *maps, size_t i,
                                      enum attn_map_layer layer, const struct attn_location *ats,
@@ -116,7 +116,7 @@ double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
                                  const struct attn_location *at, struct attn_map_choice choice,
                                  size_t i);
 
-/* Returns the share of the cells of image number I, without parks, in the mean of all rows. */
+/* Returns the share of the cells of image number I, without sinks, in the mean of all rows. */
 double attn_picture_maps_image_share(const struct attn_picture_maps *maps,
                                      const struct attn_location *at, size_t i);
 
