@@ -33,22 +33,6 @@ static const char *after(const char *word, const char *text)
 }
 
 /* Reads a list such as "picture,cell" into the bits PARTS. False if TEXT is no such list. */
-static bool read_picture_parts(const char *text, unsigned *parts)
-{
-    static const char words[] = "picture|tile|cell";
-    unsigned found = 0;
-
-    for (size_t n; *text; text += n + (text[n] == ',')) {
-        const int part = attn_param_find_word(words, text, n = strcspn(text, ","));
-
-        if (part < 0)
-            return false;
-        found |= 1U << part;
-    }
-    *parts = found;
-    return found != 0;
-}
-
 static enum attn_status read_by(const struct attn_param *param, void *home, const char *label,
                                 const char *text, struct attn_error *err)
 {
@@ -57,9 +41,12 @@ static enum attn_status read_by(const struct attn_param *param, void *home, cons
     const char *of_encoder = after("neuron:encoder:", text);
     const char *number = of_encoder ? of_encoder : after("neuron:", text);
     int64_t layer = 0;
+    unsigned parts = 0;
 
-    if (read_picture_parts(text, &args->picture_parts))
+    if (!attn_word_set_read("picture|tile|cell", text, &parts) && parts != 0) {
+        args->picture_parts = parts;
         return ATTN_OK;
+    }
     if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
         return attn_param_refuse(err, label, text,
                                  "head, attn, mlp, layer, neuron:L, neuron:encoder:L, or some "

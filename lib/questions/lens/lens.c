@@ -30,28 +30,14 @@ enum { DEFAULT_TOP = 3 };
 static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
                                       const char *text, struct attn_error *err)
 {
-    static const char *const words[] = {"entropy", "kl"};
     struct attn_lens_args *args = home;
-    unsigned found = 0;
+    const char *other = attn_word_set_read(param->words, text, &args->measures);
 
-    (void)param;
-    while (*text) {
-        const size_t size = strcspn(text, ",");
-        unsigned bit = 0;
-
-        for (unsigned i = 0; i < 2; i++)
-            if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0)
-                bit = 1U << i;
-        if (bit == 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' for %s is no measure of a reading, "
-                                  "expected entropy, kl or both, with a comma",
-                                  attn_quote(text, size).text, label);
-        found |= bit;
-        text += size + (text[size] == ',');
-    }
-    args->measures = found;
-    return ATTN_OK;
+    return !other ? ATTN_OK
+                  : attn_error_set(err, ATTN_INVALID,
+                                   "'%s' for %s is no measure of a reading, "
+                                   "expected entropy, kl or both, with a comma",
+                                   attn_quote(other, strcspn(other, ",")).text, label);
 }
 
 static const struct attn_param param_rows[] = {

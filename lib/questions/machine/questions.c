@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "machine/questions_internal.h"
+#include "params/param_internal.h"
 
 #include <string.h>
 
@@ -30,6 +31,21 @@ const struct attn_question *attn_question_find(const char *name)
     for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)
         if (strcmp(others[i]->name, name) == 0)
             return others[i];
+    return NULL;
+}
+
+const char *attn_word_set_read(const char *words, const char *text, unsigned *set)
+{
+    unsigned found = 0;
+
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        const int word = attn_param_find_word(words, text, n = strcspn(text, ","));
+
+        if (word < 0)
+            return text;
+        found |= 1U << word;
+    }
+    *set = found;
     return NULL;
 }
 

@@ -43,6 +43,10 @@ extern const struct attn_param_list attn_study_params, attn_listing_params, attn
  * of items without. */
 extern const struct attn_question attn_question_items, attn_question_listing;
 
+/* Sets *SET to the bits of TEXT, some of WORDS ("picture|tile|cell") with commas between them.
+ * Returns the first that is none of them, and *SET is as it was; NULL: all are. */
+const char *attn_word_set_read(const char *words, const char *text, unsigned *set);
+
 /* Defines attn_NAME, which asks the question NAME; the second with a sum. */
 #define ATTN_ASKS(name)                                                                            \
     enum attn_status attn_##name(struct attn_host *host, const struct attn_request *request,       \

@@ -79,25 +79,14 @@ struct scoring {
 static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
                                       const char *text, struct attn_error *err)
 {
-    static const char *const words[] = {"surprisal", "space", "entropy", "lens", "attention"};
-    const size_t n = sizeof words / sizeof *words;
     struct attn_score_args *args = home;
+    const char *other = attn_word_set_read(param->words, text, &args->measures);
 
-    (void)param;
-    for (size_t size; *text; text += size + (text[size] == ',')) {
-        size_t which = 0;
-
-        size = strcspn(text, ",");
-        while (which < n && (strlen(words[which]) != size || memcmp(words[which], text, size) != 0))
-            which++;
-        if (which == n)
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "'%s' for %s is no measure of words, expected some of surprisal, "
-                               "space, entropy, lens, attention",
-                               attn_quote(text, size).text, label);
-        args->measures |= 1U << which;
-    }
-    return ATTN_OK;
+    return !other ? ATTN_OK
+                  : attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                "'%s' for %s is no measure of words, expected some of surprisal, "
+                                "space, entropy, lens, attention",
+                                attn_quote(other, strcspn(other, ",")).text, label);
 }
 
 static const struct attn_param param_rows[] = {

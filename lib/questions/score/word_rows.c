@@ -425,10 +425,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 const struct attn_procedure attn_score_words = {
     .name = "score",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct word_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .items.study = offsetof(struct attn_score_args, study),
