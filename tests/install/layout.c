@@ -849,6 +849,7 @@ static const struct {
     {"    is_serial", offsetof(struct attn_many_options, is_serial)},
     {"    stride", offsetof(struct attn_many_options, stride)},
     {"    tokens", offsetof(struct attn_many_options, tokens)},
+    {"    is_only", offsetof(struct attn_many_options, is_only)},
     {"attn_item_result", sizeof(struct attn_item_result)},
     {"    item", offsetof(struct attn_item_result, item)},
     {"    is_second", offsetof(struct attn_item_result, is_second)},

@@ -2143,6 +2143,7 @@ attn_many_options._fields_ = [
     ("is_serial", c_bool),
     ("stride", c_size_t),
     ("tokens", c_void_p),
+    ("is_only", c_bool),
 ]
 attn_item_result._fields_ = [
     ("item", POINTER(attn_item)),

@@ -396,7 +396,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_column own[ATTN_MOST_COLUMNS];
-    char names[ATTN_MOST_COLUMNS][16];
+    char names[ATTN_MOST_COLUMNS][32];
     struct attn_procedure procedure = attn_score_words;
     const struct attn_model *model = call->host ? attn_host_model(call->host) : NULL;
     size_t n = 0;
