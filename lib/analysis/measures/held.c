@@ -36,17 +36,17 @@ void attn_held_free(struct attn_held *held)
     attn_free(held);
 }
 
-/* Returns a copy of N rows of WIDTH items of SIZE bytes, which are LD items apart in ROWS. Returns
- * NULL without ROWS, and on failure, with ERR set. */
-static void *copy(struct attn_store **store, const void *rows, size_t n, size_t width, size_t ld,
-                  size_t size, struct attn_error *err)
+/* Returns a copy of N rows of SIZE bytes, which are LD bytes apart in ROWS. Returns NULL without
+ * ROWS, and on failure, with ERR set. */
+static void *copy(struct attn_store **store, const void *rows, size_t n, size_t size, size_t ld,
+                  struct attn_error *err)
 {
     char *made = NULL;
 
-    if (!rows || ATTN_STORE_ALLOC(store, made, attn_size_mul(n, width * size), err) != ATTN_OK)
+    if (!rows || ATTN_STORE_ALLOC(store, made, attn_size_mul(n, size), err) != ATTN_OK)
         return NULL;
     for (size_t r = 0; r < n; r++)
-        memcpy(made + r * width * size, (const char *)rows + r * ld * size, width * size);
+        memcpy(made + r * size, (const char *)rows + r * ld, size);
     return made;
 }
 
@@ -69,9 +69,11 @@ enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
     made = &held->events[held->n++];
     *made = *event;
     made->ld = width;
-    made->data = copy(&held->store, event->data, n, width, event->ld, sizeof *event->data, err);
-    made->keys = copy(&held->store, event->keys, n, width, event->ld, sizeof *event->keys, err);
-    made->n_kept = copy(&held->store, event->n_kept, 1, n, n, sizeof *event->n_kept, err);
+    made->data = copy(&held->store, event->data, n, width * sizeof *event->data,
+                      event->ld * sizeof *event->data, err);
+    made->keys = copy(&held->store, event->keys, n, width * sizeof *event->keys,
+                      event->ld * sizeof *event->keys, err);
+    made->n_kept = copy(&held->store, event->n_kept, 1, n * sizeof n, 0, err);
     return !made->data || (event->keys && !made->keys) || (event->n_kept && !made->n_kept)
                ? ATTN_NO_MEMORY
                : ATTN_OK;

@@ -115,32 +115,6 @@ size_t attn_word_piece_size(const char *token, size_t size, const char *piece)
     return n_piece > 0 && size > n_piece && memcmp(token, piece, n_piece) == 0 ? n_piece : 0;
 }
 
-enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
-                                         size_t n, const char *const *tokens, const size_t *sizes,
-                                         struct attn_store **store, struct attn_error *err)
-{
-    size_t n_byte = 0;
-    char *end;
-
-    joined->n = of_token[n - 1] + 1;
-    ATTN_TRY(ATTN_STORE_ALLOC(store, joined->texts, joined->n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(store, joined->sizes, joined->n, err));
-    for (size_t i = 0; i < n; i++)
-        n_byte += sizes[i];
-    ATTN_TRY(ATTN_NEW(end, attn_store_take(store, n_byte, err)));
-    for (size_t i = 0; i < n; i++) {
-        const bool is_first = i == 0 || of_token[i] != of_token[i - 1];
-        const size_t n_piece =
-            is_first ? 0 : attn_word_piece_size(tokens[i], sizes[i], joined->piece);
-
-        if (is_first)
-            joined->texts[of_token[i]] = end;
-        end = (char *)memcpy(end, tokens[i] + n_piece, sizes[i] - n_piece) + sizes[i] - n_piece;
-        joined->sizes[of_token[i]] += sizes[i] - n_piece;
-    }
-    return ATTN_OK;
-}
-
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)
 {
     const size_t n = attn_selection_dims(run->selection)->n_position;

@@ -50,21 +50,6 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
  * continues a word, otherwise 0. */
 size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
 
-/* Words: each is a token joined with the tokens that continue it, without their prefix. Initialize
- * with = {0}, or with only `piece` set. */
-struct attn_joined_tokens {
-    const char *piece;  /* as in struct attn_labels, or NULL */
-    const char **texts; /* [n] not null-terminated */
-    size_t *sizes;      /* [n] */
-    size_t n;
-};
-
-/* Joins N TOKENS, 1 or more, in memory of STORE. OF_TOKEN [n] is the word of each token, as in
- * struct attn_labels. */
-enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
-                                         size_t n, const char *const *tokens, const size_t *sizes,
-                                         struct attn_store **store, struct attn_error *err);
-
 /* Returns true if the tokenizer added the token at POSITION of RUN. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);
 

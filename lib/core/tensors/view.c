@@ -13,9 +13,14 @@
 /* The words of the text, or of a source. */
 struct view_words {
     const size_t *of_token; /* [n_token] word of each token; NULL: tokens are not merged */
-    size_t n_token, n;      /* n: number of words, or of tokens if they are not merged */
-    struct attn_joined_tokens joined; /* [n] texts of the words, or empty */
-    size_t *n_row; /* [n] for each word, the number of its tokens whose rows are selected */
+    size_t n_token;
+    const char *const *tokens; /* [n_token], or NULL */
+    const size_t *token_sizes; /* [n_token] */
+    const char *piece;         /* as in struct attn_labels, or NULL */
+    size_t n;                  /* number of words, or of tokens if they are not merged */
+    const char **texts; /* [n] tokens joined, without the prefix of those that continue; or NULL */
+    size_t *sizes;      /* [n] */
+    size_t *n_row;      /* [n] for each word, the number of its tokens whose rows are selected */
 };
 
 /* A row of one head that is being averaged over the tokens of a word. */
@@ -89,18 +94,35 @@ bool attn_view_divides(struct attn_view_options options, enum attn_site site)
     return options.renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
 }
 
-/* Makes the words of N tokens; their texts only if TOKENS is given. Without OF_TOKEN each token is
- * a word. */
-static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
-                                   const char *const *tokens, const size_t *sizes,
-                                   struct attn_store **store, struct attn_error *err)
+/* Makes the words of the tokens; their texts only if those of the tokens are given. */
+static enum attn_status make_words(struct view_words *words, struct attn_store **store,
+                                   struct attn_error *err)
 {
-    words->of_token = of_token;
-    words->n_token = n;
+    const size_t n = words->n_token, *of_token = words->of_token;
+    size_t n_byte = 0;
+    char *end;
+
     words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
-    if (!of_token || n == 0 || !tokens)
+    if (!of_token || n == 0 || !words->tokens)
         return ATTN_OK;
-    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, store, err);
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->texts, words->n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(store, words->sizes, words->n, err));
+    for (size_t i = 0; i < n; i++)
+        n_byte += words->token_sizes[i];
+    ATTN_TRY(ATTN_NEW(end, attn_store_take(store, n_byte, err)));
+    for (size_t i = 0; i < n; i++) {
+        const bool is_first = i == 0 || of_token[i] != of_token[i - 1];
+        const char *token = words->tokens[i];
+        const size_t n_piece =
+            is_first ? 0 : attn_word_piece_size(token, words->token_sizes[i], words->piece);
+        const size_t size = words->token_sizes[i] - n_piece;
+
+        if (is_first)
+            words->texts[of_token[i]] = end;
+        end = (char *)memcpy(end, token + n_piece, size) + size;
+        words->sizes[of_token[i]] += size;
+    }
+    return ATTN_OK;
 }
 
 static size_t word_of(const struct view_words *words, size_t token)
@@ -239,18 +261,24 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    view->positions.joined.piece = given->piece;
-    ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
-                        given->token_sizes, &view->store, err));
-    ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
-                        given->source_token_sizes, &view->store, err));
+    view->positions = (struct view_words){.of_token = given->words,
+                                          .n_token = dims->n_position,
+                                          .tokens = given->tokens,
+                                          .token_sizes = given->token_sizes,
+                                          .piece = given->piece};
+    view->source = (struct view_words){.of_token = given->source_words,
+                                       .n_token = dims->n_source,
+                                       .tokens = given->source_tokens,
+                                       .token_sizes = given->source_token_sizes};
+    ATTN_TRY(make_words(&view->positions, &view->store, err));
+    ATTN_TRY(make_words(&view->source, &view->store, err));
     ATTN_TRY(find_rows(view, err));
     ATTN_TRY(select_words(view, err));
     view->labels.selection = view->selection;
     view->labels.ids = view->labels.source_ids = view->labels.types = NULL;
     view->labels.texts = NULL;
-    view->labels.tokens = view->positions.joined.texts;
-    view->labels.token_sizes = view->positions.joined.sizes;
+    view->labels.tokens = view->positions.texts;
+    view->labels.token_sizes = view->positions.sizes;
     view->labels.words = view->labels.source_words = NULL;
     ATTN_TRY(join_regions(view, err));
     ATTN_TRY(join_parks(view, err));
@@ -258,9 +286,9 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     if (given->mask)
         view->mask = word_of(&view->positions, *given->mask);
     view->labels.mask = given->mask ? &view->mask : NULL;
-    if (view->source.joined.texts) {
-        view->labels.source_tokens = view->source.joined.texts;
-        view->labels.source_token_sizes = view->source.joined.sizes;
+    if (view->source.texts) {
+        view->labels.source_tokens = view->source.texts;
+        view->labels.source_token_sizes = view->source.sizes;
     }
     view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
                    (n_head > n_encoder_head ? n_head : n_encoder_head);
