@@ -335,13 +335,9 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
         if (run->request && walk.output.format == attn_format_find("html")) {
             struct attn_request request = *run->request;
 
-            request.outputs = (struct attn_request_outputs){.items = &walk.output,
-                                                            .n = 1,
-                                                            .precision = -1,
-                                                            .picture = &options,
-                                                            .table = table,
-                                                            .table_picture = &drawn};
-            ATTN_TRY(attn_run_table_page(run->host, &request, err));
+            request.outputs = (struct attn_request_outputs){
+                .items = &walk.output, .n = 1, .precision = -1, .picture = &options};
+            ATTN_TRY(attn_run_table_page(run->host, &request, table, &drawn, err));
         } else if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &options, &walk.output, err));
     return ATTN_OK;

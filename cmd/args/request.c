@@ -381,7 +381,6 @@ enum attn_status request_serve(struct question *question, struct attn_error *err
 
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
-    question->request.is_once = true;
     ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
     if (request_begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text),
                                 (*run)->text.n)) {

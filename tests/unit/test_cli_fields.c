@@ -16,7 +16,7 @@
 
 /* Backquotes in texts of the library that hold no option: a command of another program, and fields
  * that the tool never sets so that they are refused. */
-static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`", "`is_once`"};
+static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`"};
 
 /* Whether a command has the OPTION, "--heads 0.0". */
 static bool is_option(const char *option)

@@ -92,7 +92,7 @@ struct subject {
 static enum attn_status read_prompt(const char *model, const struct attn_node *prompt,
                                     struct subject *s, struct attn_error *err)
 {
-    const struct attn_chat_request chat = {0};
+    const struct attn_chat_request chat = {.form = is_off(prompt, "chat") ? "off" : NULL};
     const struct attn_tokenizer *tokenizer;
 
     ck_assert_int_lt(snprintf(s->path, PATH_SIZE, "%s/%s", folder, model), PATH_SIZE);
@@ -106,7 +106,6 @@ static enum attn_status read_prompt(const char *model, const struct attn_node *p
     s->input.n_text = strlen(s->input.text);
     s->input.continuation = string(prompt, "answer");
     s->input.n_continuation = s->input.continuation ? strlen(s->input.continuation) : 0;
-    s->reading.chat = is_off(prompt, "chat") ? ATTN_CHAT_OFF : ATTN_CHAT_ON;
     s->reading.image_tiles =
         is_off(prompt, "image_tiles") ? ATTN_IMAGE_TILES_OFF : ATTN_IMAGE_TILES_ON;
     s->sequence.input = &s->input;
@@ -456,7 +455,6 @@ static size_t watch(struct attn_host *host, const char *image, const char *sites
     size_t n_event = 0;
     struct attn_trace trace = {.on_event = count_event, .user = &n_event};
 
-    request.is_once = true;
     request.input.image = image;
     request.input.text = "What?";
     request.input.n_text = strlen(request.input.text);

@@ -323,12 +323,12 @@ START_TEST(a_run_that_is_performed_once_answers_nothing_before)
     ck_assert(open_prompt(&prompt, names[0], 0));
     struct attn_request request = request_of(&prompt, "pattern");
 
-    request.is_once = true;
     ck_assert_msg(attn_run_prepare(host, &request, &run, &err) == ATTN_OK, "%s", err.message);
     const struct attn_watch watch = {.session = &session};
 
     ck_assert_int_eq(attn_watch(run, &watch, &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "`is_once` is set, and more is asked of the run");
+    ck_assert_str_eq(err.message,
+                     "an encoder has not read its source, and more is asked of the run");
     attn_session_free(session);
     err = (struct attn_error){0};
     ck_assert_msg(attn_run_perform(run, NULL, &result, &err) == ATTN_OK, "%s", err.message);

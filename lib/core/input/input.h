@@ -91,9 +91,6 @@ struct attn_chat_request {
     const void *later[1];
 };
 
-/* Whether a question about a picture is put into the form of a conversation. */
-enum attn_chat { ATTN_CHAT_ON = 0, ATTN_CHAT_OFF = 1 };
-
 /* Whether large pictures beside a text are also cut into tiles, by models that do so. */
 enum attn_image_tiles { ATTN_IMAGE_TILES_ON = 0, ATTN_IMAGE_TILES_OFF = 1 };
 
@@ -108,7 +105,6 @@ struct attn_request_reading {
     const struct attn_places *places; /* or NULL */
     const char *prompt_name; /* the name of the prompt that a model of sentences puts in front of
                                 each text, or "off"; NULL: the default prompt, if it has one */
-    enum attn_chat chat;
     enum attn_image_tiles image_tiles;
     const void *later[2];
 };

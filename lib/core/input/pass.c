@@ -25,7 +25,7 @@ static enum attn_status set_source(const struct attn_pass *pass, struct attn_ses
 
     if (pass->is_early)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`is_once` is set, and more is asked of the run");
+                           "an encoder has not read its source, and more is asked of the run");
     if (!has_source)
         return ATTN_OK;
     return attn_error_at(attn_session_set_source(session, source->rows, source->n, err),

@@ -18,6 +18,7 @@ struct attn_json_writer;
 struct attn_model;
 struct attn_ndarray;
 struct attn_picture_prompt;
+struct attn_request;
 struct attn_request_predict;
 struct attn_request_reading;
 struct attn_run;
@@ -82,11 +83,10 @@ struct attn_image_input {
                                     const struct attn_request_predict *question,
                                     const struct attn_request_reading *reading,
                                     struct attn_host **labelled, struct attn_error *err);
-    /* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts, and that
-     * READING can have an effect. */
-    enum attn_status (*check)(const struct attn_request_reading *reading,
-                              const struct attn_input *input, const struct attn_input *source,
-                              const struct attn_model *model, struct attn_error *err);
+    /* Checks that the inputs of REQUEST are pictures if MODEL reads pictures, else texts, and that
+     * how they are read can have an effect. */
+    enum attn_status (*check)(const struct attn_request *request, const struct attn_model *model,
+                              struct attn_error *err);
     /* Reads the pictures of the input of RUN, and the text beside them. */
     enum attn_status (*read)(struct attn_run *run, struct attn_error *err);
     /* Checks what RUN, whose tensors are chosen, asks of pictures. */

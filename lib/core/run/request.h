@@ -47,9 +47,6 @@ struct attn_request_selection {
     const void *later[2];
 };
 
-struct attn_table;         /* tables/table.h */
-struct attn_table_picture; /* figures/table_picture.h */
-
 /* Where tensors and predictions are written, and in which form. */
 struct attn_request_outputs {
     const struct attn_output *items; /* [n], tensors/outputs.h */
@@ -60,10 +57,6 @@ struct attn_request_outputs {
     /* [n_option] the options of the run, for formats that record them. */
     const struct attn_option *options;
     size_t n_option;
-    const struct attn_table *table; /* the table of a question: a page shows it above the
-                                       patterns of the run; or NULL */
-    /* How the table is drawn (figures/table_picture.h). */
-    const struct attn_table_picture *table_picture;
     const void *later[4];
 };
 
@@ -91,9 +84,7 @@ struct attn_request {
     attn_note_fn on_note; /* receives notes about unusual results that are not errors; or NULL */
     /* For questions: receives the number of finished runs and of all; or NULL. */
     attn_progress_fn on_progress;
-    void *user;   /* user data of these functions */
-    bool is_once; /* for attn_run_prepare: the run will be performed next, so the encoder reads the
-                     source only then, and not twice */
+    void *user;         /* user data of these functions */
     size_t max_input;   /* maximum tokens of a text and of a source; 0: the limit of the model */
     double max_seconds; /* maximum estimated seconds of a run; longer runs are refused unless
                            `max_input` is set, and runs above a minute are noted; 0: no estimate */

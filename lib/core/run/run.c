@@ -291,7 +291,7 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
 }
 
 /* Prepares a run over a sequence or over arrays. */
-static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
+static enum attn_status prepare(struct attn_run *run, bool is_once, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
     struct attn_request_predict *predict = &run->request.predict;
@@ -312,7 +312,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
     ATTN_TRY(prepare_sequence(run, err));
-    return request->is_once && !attn_edits_are_given(&request->edits)
+    return is_once && !attn_edits_are_given(&request->edits)
                ? ATTN_OK
                : make_rows(run, NULL, run->source.pool, err);
 }
@@ -330,8 +330,7 @@ static enum attn_status prepare_for(struct attn_host *host, const struct attn_ru
     made->host = host;
     made->like = like;
     made->request = request;
-    made->request.is_once = request.is_once || is_once;
-    status = prepare(made, err);
+    status = prepare(made, is_once, err);
     set_labels(made);
     ATTN_RETURN_MADE(status, run, made, attn_run_free);
 }
@@ -342,14 +341,14 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
         !attn_is_given(run, "run", err))
         return ATTN_INVALID;
-    return prepare_for(host, NULL, false, given, run, err);
+    return prepare_for(host, NULL, true, given, run, err);
 }
 
-enum attn_status attn_run_prepare_like(const struct attn_run *like,
-                                       const struct attn_request *request, struct attn_run **run,
-                                       struct attn_error *err)
+enum attn_status attn_run_open(struct attn_host *host, const struct attn_run *like,
+                               const struct attn_request *request, struct attn_run **run,
+                               struct attn_error *err)
 {
-    return prepare_for(like->host, like, false, request, run, err);
+    return prepare_for(host, like, false, request, run, err);
 }
 
 void attn_run_free(struct attn_run *run)
@@ -730,7 +729,7 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
     struct attn_run *run;
     enum attn_status status;
 
-    ATTN_TRY(prepare_for(host, NULL, true, request, &run, err));
+    ATTN_TRY(attn_run_prepare(host, request, &run, err));
     status = attn_run_perform(run, NULL, result, err);
     attn_run_free(run);
     return status;
@@ -755,7 +754,7 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
         !attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
         return ATTN_INVALID;
-    ATTN_TRY(prepare_for(host, NULL, true, request, &run, err));
+    ATTN_TRY(attn_run_prepare(host, request, &run, err));
     status = attn_run_begin_capture(run, &made, err);
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(made), result, err);

@@ -41,7 +41,7 @@ struct attn_result {
 };
 
 /* Reads the input, and determines the attention of each layer and the selection. Computes only the
- * means for `ablate` and, unless `is_once` is set, the rows of an encoder. HOST and the data of
+ * means for `ablate` and, beside edits, the rows of an encoder. HOST and the data of
  * REQUEST are borrowed until attn_run_free. *run is unchanged on failure. */
 ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            const struct attn_request *request,

@@ -28,11 +28,9 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
         attn_places_check(reading->places, err) == ATTN_OK &&
         ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
-        (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
         attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_BOS + 1, "special_tokens",
                        err) &&
-        attn_is_choice(reading->chat, ATTN_CHAT_OFF + 1, "chat", err) &&
         attn_is_choice(reading->image_tiles, ATTN_IMAGE_TILES_OFF + 1, "image_tiles", err) &&
         attn_is_choice(request->maps.neutral_by, ATTN_NEUTRAL_RATIO + 1, "neutral_by", err) &&
         attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
@@ -78,8 +76,8 @@ struct attn_writer_options attn_run_writer_options(const struct attn_run *run,
     options.pool = pool;
     options.cancel = run->host->options.cancel;
     options.picture = run->request.outputs.picture;
-    options.table = run->request.outputs.table;
-    options.table_picture = run->request.outputs.table_picture;
+    options.table = run->table;
+    options.table_picture = run->table_picture;
     options.has_predictions = attn_predict_is_asked(&run->request.predict);
     /* what gradients and dropout change would not be seen in a pattern alone */
     options.has_usual_sites = !selection->sites && !selection->given && !selection->has_gradients &&

@@ -96,7 +96,7 @@ static void note_chat(const struct attn_run *run)
     const struct attn_encoding *encoding = &run->text.encoding;
 
     if (!found || !request->input.text || run->text.n_prompt > 0 || request->chat.form ||
-        request->reading.chat == ATTN_CHAT_OFF || attn_chat_is_wanted(&request->chat))
+        attn_chat_is_wanted(&request->chat))
         return;
     for (size_t i = 0; i < encoding->n; i++)
         if (encoding->texts[i] != ATTN_TEXT_NONE &&
@@ -184,13 +184,10 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
     else if (attn_chat_is_wanted(&request->chat))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`chat` needs a reader of templates, which is not linked");
-    if (request->chat.form && !attn_chat_is_wanted(&request->chat))
-        request->reading.chat = ATTN_CHAT_OFF;
     if (request->chat.messages) /* the template makes the text of them */
         request->input.text = "";
     if (attn_image_input)
-        ATTN_TRY(attn_image_input->check(&request->reading, &request->input, &request->source,
-                                         run->model, err));
+        ATTN_TRY(attn_image_input->check(request, run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
     ATTN_TRY(attn_source_check(&request->source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));

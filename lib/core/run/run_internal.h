@@ -60,8 +60,10 @@ struct attn_run {
     struct attn_labels_pictures shown;     /* owns its maps */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
-    struct attn_parking *parking;     /* owns; with `parks` if `hide sinks` needs them; or NULL */
-    struct attn_parks *parks[2];      /* own; of the text and the encoder; or NULL */
+    struct attn_parking *parking;   /* owns; with `parks` if `hide sinks` needs them; or NULL */
+    struct attn_parks *parks[2];    /* own; of the text and the encoder; or NULL */
+    const struct attn_table *table; /* a page shows it above the patterns; or NULL */
+    const struct attn_table_picture *table_picture; /* how the table is drawn */
     struct attn_head_mixes *mixes[2]; /* own; while outputs that show types are written */
     struct attn_labels labels;
 };
@@ -132,11 +134,12 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
 /* Removes the tensors of an encoder from the selection of RUN, before it is performed. */
 enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err);
 
-/* Prepares a run of a second text with the edits of the prepared run LIKE, at the positions of
- * LIKE. If the text has another length, the run has no edits, and the caller must refuse it. */
-enum attn_status attn_run_prepare_like(const struct attn_run *like,
-                                       const struct attn_request *request, struct attn_run **run,
-                                       struct attn_error *err);
+/* Prepares a run of which more is asked than to be performed (attn_watch): an encoder reads its
+ * source at once. LIKE, or NULL: a prepared run whose edits, at its positions, the run gets; if the
+ * text has another length, the run has no edits, and the caller must refuse it. */
+enum attn_status attn_run_open(struct attn_host *host, const struct attn_run *like,
+                               const struct attn_request *request, struct attn_run **run,
+                               struct attn_error *err);
 
 enum { ATTN_RESIDUES_SIZE = 160 };
 

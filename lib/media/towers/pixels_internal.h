@@ -41,11 +41,8 @@ struct attn_input attn_input_image(const struct attn_input *input, size_t i);
 
 bool attn_model_reads_pictures(const struct attn_model *model);
 
-/* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts, and that READING
- * can have an effect. On failure: ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
-enum attn_status attn_image_input_check(const struct attn_request_reading *reading,
-                                        const struct attn_input *input,
-                                        const struct attn_input *source,
+/* struct attn_image_input. On failure: ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
+enum attn_status attn_image_input_check(const struct attn_request *request,
                                         const struct attn_model *model, struct attn_error *err);
 
 /* Sets *pixels to the pixels of INPUT, made from its picture if it has none; MADE owns those. */

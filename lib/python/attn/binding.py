@@ -286,8 +286,6 @@ ATTN_STACK_ENCODER = 1
 ATTN_STACK_DECODER = 2
 ATTN_STACK_CROSS = 3
 ATTN_STACK_TOWER = 4
-ATTN_CHAT_ON = 0
-ATTN_CHAT_OFF = 1
 ATTN_IMAGE_TILES_ON = 0
 ATTN_IMAGE_TILES_OFF = 1
 ATTN_ANSWER_AUTO = 0
@@ -1474,7 +1472,6 @@ attn_request_reading._fields_ = [
     ("key_labels", attn_label_list),
     ("places", POINTER(attn_places)),
     ("prompt_name", c_char_p),
-    ("chat", c_int),
     ("image_tiles", c_int),
     ("later", c_void_p * 2),
 ]
@@ -1726,8 +1723,6 @@ attn_request_outputs._fields_ = [
     ("picture", POINTER(attn_picture_options)),
     ("options", POINTER(attn_option)),
     ("n_option", c_size_t),
-    ("table", c_void_p),
-    ("table_picture", POINTER(attn_table_picture)),
     ("later", c_void_p * 4),
 ]
 attn_request_maps._fields_ = [
@@ -1749,7 +1744,6 @@ attn_request._fields_ = [
     ("on_note", attn_note_fn),
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
-    ("is_once", c_bool),
     ("max_input", c_size_t),
     ("max_seconds", c_double),
     ("maps", attn_request_maps),
@@ -2776,7 +2770,7 @@ FUNCTIONS = {
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_free": (None, [c_void_p]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
-    "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
+    "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_head_cards_create": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),

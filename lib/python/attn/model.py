@@ -355,7 +355,6 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     result = Result()
     if called(on_event, "on_event") is not None and not request.keeps_tensors:
         raise TypeError("on_event gets tensors as they are computed, and sites is empty")
-    request.struct.is_once = True
     call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
     listener = None
     try:

@@ -283,7 +283,7 @@ static enum attn_status read_reference(struct attn_ablation *ablation, size_t i,
     enum attn_status status = ATTN_OK;
 
     frame->request.input = ablation->args->references[i];
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    ATTN_TRY(attn_run_open(frame->host, NULL, &frame->request, &run, err));
     *is_short = !is_mean && run->text.n < frame->run->text.n;
     if (!*is_short)
         status = is_mean ? add_means(ablation, run, err) : keep_tensors(ablation, run, err);

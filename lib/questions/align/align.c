@@ -518,7 +518,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (align->kind == ATTN_ALIGN_HIDDEN) {
         request.input = align->sides[0].input;
-        ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+        ATTN_TRY(attn_run_open(frame->host, NULL, &request, &frame->other, err));
         attn_align_allocate(align, frame->other->text.n, frame->run->text.n);
     }
     ATTN_TRY(attn_error_at(find_words(align, err), ATTN_STAGE_INPUT, err));

@@ -242,7 +242,7 @@ static enum attn_status add_end(struct speech *speech, struct attn_host *host,
     speech->ids[text->n] = (int32_t)config->end_ids[0];
     ended.input = (struct attn_input){.ids = speech->ids, .n_id = text->n + 1};
     ended.on_note = NULL; /* `run` has sent the notes */
-    return attn_run_prepare(host, &ended, &speech->heard, err);
+    return attn_run_open(host, NULL, &ended, &speech->heard, err);
 }
 
 /* Runs the transcript and copies the weights of the heads. */
@@ -252,7 +252,7 @@ static enum attn_status listen(struct speech *speech, struct attn_host *host,
     struct attn_result result = {0};
     struct attn_run *heard;
 
-    ATTN_TRY(attn_run_prepare(host, request, &speech->run, err));
+    ATTN_TRY(attn_run_open(host, NULL, request, &speech->run, err));
     speech->text = request->input.text;
     if (speech->text)
         ATTN_TRY(attn_host_tokenizer(host, &speech->tokenizer, err));

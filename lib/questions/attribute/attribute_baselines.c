@@ -69,7 +69,7 @@ static enum attn_status read_picture(struct attn_attribution *a, struct attn_err
     const struct attn_image_grid *grid = &frame->run->text.grid, *other;
 
     request.input = a->args->given;
-    ATTN_TRY(attn_run_prepare_like(frame->run, &request, &frame->other, err));
+    ATTN_TRY(attn_run_open(frame->run->host, frame->run, &request, &frame->other, err));
     other = &frame->other->text.grid;
     if (other->n_row != grid->n_row || other->n_col != grid->n_col)
         return attn_refuse(err, ATTN_STAGE_INPUT,

@@ -57,7 +57,7 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
         attn_generation_release(made);
         return attn_refuse(err, ATTN_STAGE_INPUT, "the text ends here: the model adds no token");
     }
-    ATTN_TRY(attn_run_prepare(host, request, &run, err));
+    ATTN_TRY(attn_run_open(host, NULL, request, &run, err));
     status =
         attn_error_at(append_continuation(run, continuation, &own, err), ATTN_STAGE_INPUT, err);
     attn_run_free(run);

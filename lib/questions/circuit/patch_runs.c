@@ -134,7 +134,7 @@ enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_err
     attn_input_share_prompt(&clean, &frame->request.input);
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
-    ATTN_TRY(attn_run_prepare_like(frame->run, &frame->request, &frame->other, err));
+    ATTN_TRY(attn_run_open(frame->run->host, frame->run, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(frame, err));
     if (!patch->is_by_head)
         ATTN_TRY(find_places(patch, err));

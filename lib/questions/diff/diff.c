@@ -532,7 +532,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_config *a = frame->config, *b;
 
     ATTN_TRY(attn_host_check_model(host, err));
-    ATTN_TRY(attn_run_prepare(host, &diff->other, &frame->other, err));
+    ATTN_TRY(attn_run_open(host, NULL, &diff->other, &frame->other, err));
     b = attn_model_config(frame->other->model);
     if (a->n_layer != b->n_layer || a->n_head != b->n_head) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",

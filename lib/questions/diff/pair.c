@@ -123,7 +123,7 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
         request.selection.queries.text = "-1";
     request.predict.top =
         !is_map && attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
-    ATTN_TRY(attn_run_prepare(host, &request, &side->run, err));
+    ATTN_TRY(attn_run_open(host, NULL, &request, &side->run, err));
     if (is_map && side->run->text.n > MOST_MAPPED)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "a text has %zu tokens, and '`figure matrix`' compares at most %d",

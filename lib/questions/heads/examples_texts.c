@@ -102,7 +102,7 @@ static enum attn_status read_again(struct attn_example_set *set, struct attn_str
     request.selection.heads = heads;
     attn_stream_fill_request(stream, item, &request);
     request.on_note = NULL; /* the first pass has sent the notes */
-    status = attn_run_prepare(host, &request, &run, err);
+    status = attn_run_open(host, NULL, &request, &run, err);
     if (status == ATTN_OK)
         status = attn_card_text_read(run, item, false, text, err);
     if (status == ATTN_OK)

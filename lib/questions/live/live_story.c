@@ -80,7 +80,7 @@ static enum attn_status prepare(const struct story *story, const struct attn_req
     struct attn_run *made = NULL;
     struct attn_error why = {0};
 
-    if (attn_run_prepare(story->host, request, &made, &why) != ATTN_OK)
+    if (attn_run_open(story->host, NULL, request, &made, &why) != ATTN_OK)
         return refuse_as(story, key, value, &why, err);
     if (run)
         *run = made;

@@ -7,7 +7,7 @@
 #include "page/page_internal.h"
 #include "predict/prediction.h"
 #include "run/host_internal.h"
-#include "run/run.h"
+#include "run/run_internal.h"
 #include "tensors/format_internal.h"
 
 /* Whether REQUEST writes a page, and no other output that contains predictions. */
@@ -74,6 +74,8 @@ static bool has_room(const struct attn_run *run)
 }
 
 enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_table *table,
+                                     const struct attn_table_picture *picture,
                                      struct attn_error *err)
 {
     const struct attn_request_outputs *outputs = &request->outputs;
@@ -91,9 +93,13 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
     /* ATTN_INVALID means that the run has no pattern. */
     if (status != ATTN_OK && status != ATTN_INVALID)
         return attn_error_copy(err, &failure);
-    status = run && has_room(run) ? attn_run_perform(run, NULL, &result, err)
-                                  : attn_table_picture_write(outputs->table, outputs->table_picture,
-                                                             outputs->picture, outputs->items, err);
+    if (run) {
+        run->table = table;
+        run->table_picture = picture;
+    }
+    status = run && has_room(run)
+                 ? attn_run_perform(run, NULL, &result, err)
+                 : attn_table_picture_write(table, picture, outputs->picture, outputs->items, err);
     attn_result_release(&result);
     attn_run_free(run);
     return status;

@@ -157,7 +157,7 @@ static enum attn_status find_rows(const struct attn_procedure *procedure, struct
     if (!procedure->makes_runs || procedure->choose)
         ATTN_TRY(choose(procedure, frame, err));
     if (!procedure->makes_runs)
-        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
+        ATTN_TRY(attn_run_open(frame->host, NULL, &frame->request, &frame->run, err));
     if (procedure->prepare)
         ATTN_TRY(procedure->prepare(frame, err));
     if (procedure->makes_runs && attn_input_is_given(&frame->request.source))

@@ -224,7 +224,7 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
         request.chat = (struct attn_chat_request){.form = "off"}; /* they have its form */
     request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL; /* the first run sent the same notes */
-    ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+    ATTN_TRY(attn_run_open(frame->host, NULL, &request, &frame->other, err));
     if (args->continuation) /* a generation sends the notes about idle edits itself */
         frame->other->request.on_note = frame->request.on_note;
     spans->run = frame->other;

@@ -405,7 +405,7 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
                                       : replace_text(neutral, &request.input, &at, &end, err));
     request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL;
-    ATTN_TRY(attn_run_prepare(spans->frame.host, &request, &neutral->run, err));
+    ATTN_TRY(attn_run_open(spans->frame.host, NULL, &request, &neutral->run, err));
     const struct attn_sequence *text = &neutral->run->text;
 
     if (text->n <= first || (ids && memcmp(ids, text->ids, first * sizeof *ids) != 0))

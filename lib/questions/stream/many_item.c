@@ -195,7 +195,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     if (attn_model_config(task->host->model)->is_encoder &&
         attn_model_config(task->host->model)->task != ATTN_TASK_SPANS)
         request.predict.top = 0; /* positions of masks depend on the text */
-    ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
+    ATTN_TRY(attn_run_open(task->host, NULL, &request, &task->longest, err));
     ATTN_TRY(attn_run_drop_encoder(task->longest, err));
     ATTN_TRY(attn_edits_refuse_functions(&task->request.edits, "a batch", err));
     ATTN_TRY(attn_edits_check_model(&task->request.edits, task->longest->model,
@@ -535,7 +535,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         request.predict.next = given->next, request.predict.n_next = given->n_next;
     if (task->has_cross)
         request.source = given->source;
-    status = attn_run_prepare(task->host, &request, &item->run, why);
+    status = attn_run_open(task->host, NULL, &request, &item->run, why);
     if (status == ATTN_OK) {
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));

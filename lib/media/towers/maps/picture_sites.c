@@ -78,7 +78,6 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
     request.predict = (struct attn_request_predict){0};
     request.outputs = (struct attn_request_outputs){0};
     request.on_note = NULL;
-    request.is_once = true;
     ATTN_TRY(attn_run_prepare(run->host, &request, &other, err));
     args.text = &other->text;
     args.selection = trace.selection = other->selection;

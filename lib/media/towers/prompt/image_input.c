@@ -5,7 +5,9 @@
 #include "base/store.h"
 #include "base/text/escape.h"
 #include "input/pass.h"
+#include "input/talk.h"
 #include "model/model_internal.h"
+#include "run/request.h"
 #include "towers/families/vision_family.h"
 #include "towers/image_patches.h"
 #include "towers/pixel_feed.h"
@@ -45,10 +47,10 @@ static bool has_answer(const struct attn_input *input)
 }
 
 /* Checks INPUT, a text with or without a picture, for a model that reads both. */
-static enum attn_status check_prompt(const struct attn_request_reading *reading,
-                                     const struct attn_input *input, const struct attn_model *model,
-                                     struct attn_error *err)
+static enum attn_status check_prompt(const struct attn_request *request,
+                                     const struct attn_model *model, struct attn_error *err)
 {
+    const struct attn_input *input = &request->input;
     const struct attn_vision_family *family = attn_model_config(model)->vision.family;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
 
@@ -61,26 +63,26 @@ static enum attn_status check_prompt(const struct attn_request_reading *reading,
     if (input->embeddings || (!input->text && !input->ids))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given without a text, expected a question, or `ids`");
-    if (!attn_input_is_text(input) && (has_answer(input) || reading->chat != ATTN_CHAT_ON))
+    if (!attn_input_is_text(input) && (has_answer(input) || attn_chat_is_off(&request->chat)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `ids` are given",
                            has_answer(input) ? "continuation" : "chat");
     return ATTN_OK;
 }
 
-enum attn_status attn_image_input_check(const struct attn_request_reading *reading,
-                                        const struct attn_input *input,
-                                        const struct attn_input *source,
+enum attn_status attn_image_input_check(const struct attn_request *request,
                                         const struct attn_model *model, struct attn_error *err)
 {
+    const struct attn_input *input = &request->input;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const bool reads_both = attn_model_config(model)->vision.family;
     const bool is_picture = attn_input_is_picture(input);
+    const bool is_bare = is_picture && attn_chat_is_off(&request->chat);
     const char *of_text = input->pair       ? "pair"
                           : input->types    ? "types"
                           : input->key_mask ? "key_mask"
                                             : NULL;
 
-    if (attn_input_is_picture(source))
+    if (attn_input_is_picture(&request->source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
     if (is_picture && model->part && !model->tower) {
         attn_error_set(err, ATTN_UNSUPPORTED,
@@ -104,12 +106,11 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
     if ((!is_picture || !reads_both) &&
-        (has_answer(input) || (is_picture && reading->chat != ATTN_CHAT_ON) ||
-         reading->image_tiles != ATTN_IMAGE_TILES_ON))
+        (has_answer(input) || is_bare || request->reading.image_tiles != ATTN_IMAGE_TILES_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a picture%s",
-                           has_answer(input)                             ? "continuation"
-                           : is_picture && reading->chat != ATTN_CHAT_ON ? "chat"
-                                                                         : "image_tiles",
+                           has_answer(input) ? "continuation"
+                           : is_bare         ? "chat"
+                                             : "image_tiles",
                            is_picture ? " beside a text, which the model does not read"
                                       : ", and no `image` is given");
     if (is_picture && input->n_image > 1 && !reads_both) {
@@ -121,7 +122,7 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
     if (reads_both)
-        return check_prompt(reading, input, model, err);
+        return check_prompt(request, model, err);
     if (is_picture || !attn_model_reads_pictures(model))
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads pictures, and %s", name.text,
