@@ -23,7 +23,7 @@ struct seen {
     size_t n;
     size_t numbers[MOST_ITEMS];
     size_t lines[MOST_ITEMS];
-    enum attn_record_failure failures[MOST_ITEMS];
+    enum attn_reason failures[MOST_ITEMS];
 };
 
 static struct attn_items_options options_of(unsigned bits, const uint8_t *data, size_t size)
@@ -63,7 +63,7 @@ static void check_label(const struct attn_item *item, size_t i)
 
 static void check_item(struct attn_item *item)
 {
-    const bool has_failed = item->failure != ATTN_RECORD_FAILURE_NONE;
+    const bool has_failed = item->failure != ATTN_REASON_NONE;
     struct attn_error why = item->err;
 
     FUZZ_CHECK(has_failed == (item->err.message[0] != '\0'));
@@ -152,7 +152,7 @@ static void check_same_input(const struct attn_input *a, const struct attn_input
 
 static void check_same(const struct attn_item *a, const struct attn_item *b)
 {
-    FUZZ_CHECK(b->failure == ATTN_RECORD_FAILURE_NONE);
+    FUZZ_CHECK(b->failure == ATTN_REASON_NONE);
     check_same_input(&a->input, &b->input);
     check_same_input(&a->source, &b->source);
     FUZZ_CHECK(
@@ -226,10 +226,10 @@ static void read_all(struct attn_items *items, struct seen *seen, bool are_check
         }
         if (are_checked) {
             check_item(item);
-            if (item->failure == ATTN_RECORD_FAILURE_NONE && item->pair == ATTN_ITEM_SINGLE)
+            if (item->failure == ATTN_REASON_NONE && item->pair == ATTN_ITEM_SINGLE)
                 check_again(item);
             attn_item_choose(item, (unsigned)item->line % (1U << ATTN_N_ITEM_PAIR));
-            FUZZ_CHECK(item->failure == ATTN_RECORD_FAILURE_NONE || item->err.message[0] != '\0');
+            FUZZ_CHECK(item->failure == ATTN_REASON_NONE || item->err.message[0] != '\0');
         }
         attn_item_free(item);
     }

@@ -90,8 +90,8 @@ def texts_of(path, pattern):
 
 def sources():
     """Words that are in tables of C alone."""
-    for code in texts_of("lib/core/run/item.h", r"X\([A-Z_]+, \d+,\s*\"(\w+)\"\)"):
-        yield f"code {code}"
+    reasons = (ROOT / "lib/core/base/status.h").read_text().partition("ATTN_REASON_MAP(X)")[2].partition("enum")[0]
+    yield from (f"code {code}" for code in re.findall(r"\"(\w+)\"", reasons))
     keys = texts_of("lib/questions/stream/record_keys.c", r"^    (?:\w+_KEYS?|KEY|ROW|\w+_ROW)\(\"(\w+)\"")
     yield from (f"item {key}" for key in {*keys, "target", "foil", "at", "pos.NAME"})
     for word in texts_of("lib/core/tables/column.h", r"#define ATTN_ROW_(?!TYPE)\w+ \"(\w+)\""):

@@ -397,7 +397,7 @@ START_TEST(numbers_that_are_no_choice_have_no_name)
 
         ck_assert_str_eq(attn_status_text(bad), "unknown status");
         ck_assert_str_eq(attn_request_stage_text(bad), "");
-        ck_assert_str_eq(attn_record_failure_code(bad), "");
+        ck_assert_str_eq(attn_reason_text(bad), "");
         ck_assert_ptr_null(attn_site_name(bad));
         ck_assert_int_eq(attn_site_layout(bad), ATTN_LAYOUT_VECTOR);
         ck_assert(!attn_site_is_in_layer(bad));
@@ -1404,7 +1404,7 @@ START_TEST(records_are_not_written_to_after_their_commit)
 {
     const struct attn_records_item item = {.format = "jsonl", .path = "a"};
     const struct attn_item none = {.number = 0};
-    const struct attn_item_result outcome = {.item = &none, .failure = ATTN_RECORD_FAILURE_EMPTY};
+    const struct attn_item_result outcome = {.item = &none, .failure = ATTN_REASON_EMPTY};
     const struct attn_records_item unknown = {.format = "nonsense", .path = "b"};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_records *records;

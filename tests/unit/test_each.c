@@ -160,7 +160,7 @@ static enum attn_status take(void *user, const struct attn_item_result *kept,
     (void)err;
     if (kept->n_beside > 0 || ((const struct asked *)user)->has_no_values)
         return ATTN_OK;
-    ck_assert(table && item->failure == ATTN_RECORD_FAILURE_NONE);
+    ck_assert(table && item->failure == ATTN_REASON_NONE);
     for (size_t row = 0; row < N_ROW; row++) {
         struct attn_cell cells[5];
 

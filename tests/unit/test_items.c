@@ -65,7 +65,7 @@ static void expect_failure(const char *name, const char *data, const char *code,
 {
     open_data(name, data);
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->failure), code);
+    ck_assert_str_eq(attn_reason_text(item->failure), code);
     ck_assert_str_eq(item->err.message, message);
     ck_assert(!has_next());
     release();
@@ -246,7 +246,7 @@ START_TEST(chooses_the_input_that_is_asked_about)
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD));
     ck_assert_str_eq(item->err.message, "line 5: it has 'text' and 'good', expected one of them");
-    ck_assert_str_eq(attn_record_failure_code(item->failure), "no_text");
+    ck_assert_str_eq(attn_reason_text(item->failure), "no_text");
     release();
 }
 END_TEST
@@ -379,7 +379,7 @@ START_TEST(names_what_an_item_fails_by)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         open_data(NULL, lines[i].line);
         ck_assert(has_next());
-        ck_assert_str_eq(attn_record_failure_code(item->failure), lines[i].code);
+        ck_assert_str_eq(attn_reason_text(item->failure), lines[i].code);
         if (lines[i].message)
             ck_assert_str_eq(item->err.message, lines[i].message);
         ck_assert(!has_next());
@@ -423,7 +423,7 @@ START_TEST(goes_on_after_a_record_that_cannot_be_read)
 {
     open_data("a.csv", "id,text\n1,a 5\" disk\n2,\"b\nc\n\"\n3\n\n4,d\n");
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->failure), "bad_csv");
+    ck_assert_str_eq(attn_reason_text(item->failure), "bad_csv");
     ck_assert(has_next());
     expect_text(&item->input, "b\nc\n");
     ck_assert_uint_eq(item->line, 3);
@@ -451,7 +451,7 @@ START_TEST(passes_over_a_line_that_is_too_long)
     options = options_of("a.csv", data, (size_t)(at - data));
     ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_OK);
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->failure), "line_too_long");
+    ck_assert_str_eq(attn_reason_text(item->failure), "line_too_long");
     ck_assert_str_eq(item->err.message,
                      "line 2: it has 17,825,801 bytes, expected at most 16,777,216");
     ck_assert(has_next());
@@ -557,7 +557,7 @@ START_TEST(looks_ahead)
     ck_assert(has_next());
     expect_text(&item->input, "a");
     ck_assert_int_eq(attn_items_peek(items, 0, &ahead, NULL), ATTN_OK);
-    ck_assert_int_eq(ahead->failure, ATTN_RECORD_FAILURE_NO_TEXT);
+    ck_assert_int_eq(ahead->failure, ATTN_REASON_NO_TEXT);
     ck_assert_int_eq(attn_items_rewind(items, NULL), ATTN_OK);
     for (size_t i = 0; i < 3; i++) {
         ck_assert(has_next());

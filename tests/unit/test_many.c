@@ -31,8 +31,8 @@ struct many {
     size_t n_asked, n_done, n_released, n_inside, most_inside;
     bool has_pairs; /* an item has two inputs */
     bool was_half_released;
-    enum attn_record_failure failures[N_RECORD]; /* of the results, in their order */
-    unsigned char *bytes[N_RECORD];              /* all numbers of each result */
+    enum attn_reason failures[N_RECORD]; /* of the results, in their order */
+    unsigned char *bytes[N_RECORD];      /* all numbers of each result */
     size_t n_byte[N_RECORD];
     enum attn_status next_status, done_status; /* what is returned ... */
     size_t at_record;                          /* ... at this one */
@@ -127,7 +127,7 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
         keep(many, result->logits, many->n_vocab * sizeof(float));
     for (size_t i = 0; i < result->predictions.n_top; i++)
         keep(many, &result->predictions.top[i].prob, sizeof(double));
-    ck_assert((result->failure == ATTN_RECORD_FAILURE_NONE) == (result->err.message[0] == '\0'));
+    ck_assert((result->failure == ATTN_REASON_NONE) == (result->err.message[0] == '\0'));
     many->n_done++;
     many->n_inside--;
     if (many->cancel != NULL && many->n_done == many->at_record)
@@ -400,7 +400,7 @@ START_TEST(gives_logits_after_a_position)
             struct attn_run *single;
 
             if (at > last) {
-                ck_assert_int_eq(many.failures[i], ATTN_RECORD_FAILURE_NO_FIT);
+                ck_assert_int_eq(many.failures[i], ATTN_REASON_NO_FIT);
                 continue;
             }
             request.input = inputs[i];
@@ -444,10 +444,9 @@ START_TEST(failures_stay_in_their_places)
         {.ids = bad, .n_id = 2},  {.ids = many_ids, .n_id = 257},
         {.ids = good, .n_id = 0}, {.ids = good, .n_id = 2},
     };
-    static const enum attn_record_failure expected[] = {
-        ATTN_RECORD_FAILURE_NONE,     ATTN_RECORD_FAILURE_EMPTY,   ATTN_RECORD_FAILURE_NO_TEXT,
-        ATTN_RECORD_FAILURE_BAD_TEXT, ATTN_RECORD_FAILURE_BAD_IDS, ATTN_RECORD_FAILURE_TOO_LONG,
-        ATTN_RECORD_FAILURE_EMPTY,    ATTN_RECORD_FAILURE_NONE};
+    static const enum attn_reason expected[] = {
+        ATTN_REASON_NONE,    ATTN_REASON_EMPTY,    ATTN_REASON_NO_TEXT, ATTN_REASON_BAD_TEXT,
+        ATTN_REASON_BAD_IDS, ATTN_REASON_TOO_LONG, ATTN_REASON_EMPTY,   ATTN_REASON_NONE};
     struct attn_host *host = open_host("fable", 2, NULL);
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_many_options options = all_of(&request);
@@ -458,7 +457,7 @@ START_TEST(failures_stay_in_their_places)
     ck_assert_uint_eq(many.n_done, many.n);
     for (size_t i = 0; i < many.n; i++) {
         ck_assert_int_eq(many.failures[i], expected[i]);
-        ck_assert((many.n_byte[i] > 0) == (expected[i] == ATTN_RECORD_FAILURE_NONE));
+        ck_assert((many.n_byte[i] > 0) == (expected[i] == ATTN_REASON_NONE));
     }
     ck_assert(!many.was_ended);
     release(&many);
@@ -480,9 +479,9 @@ START_TEST(a_text_without_the_word_fails_alone)
     options.request = &request;
     options.measures = ATTN_MEASURES_ALL;
     ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_int_eq(many.failures[0], ATTN_RECORD_FAILURE_NONE);
-    ck_assert_int_eq(many.failures[1], ATTN_RECORD_FAILURE_NO_FIT);
-    ck_assert_int_eq(many.failures[2], ATTN_RECORD_FAILURE_NONE);
+    ck_assert_int_eq(many.failures[0], ATTN_REASON_NONE);
+    ck_assert_int_eq(many.failures[1], ATTN_REASON_NO_FIT);
+    ck_assert_int_eq(many.failures[2], ATTN_REASON_NONE);
     release(&many);
     attn_host_free(host);
 }

@@ -21,7 +21,7 @@ static void read_bytes(const char *line, size_t size)
     record.number = 7;
     ck_assert_int_eq(attn_item_read_line(copy, size, &record, &err), ATTN_OK);
     ck_assert_uint_eq(record.number, 7);
-    ck_assert_int_eq(record.failure == ATTN_RECORD_FAILURE_NONE, record.err.message[0] == '\0');
+    ck_assert_int_eq(record.failure == ATTN_REASON_NONE, record.err.message[0] == '\0');
     free(copy);
 }
 
@@ -72,7 +72,7 @@ START_TEST(takes_continuations)
     ck_assert_ptr_null(record.next);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         read_line(bad[i]);
-        ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_BAD_VALUE);
+        ck_assert_int_eq(record.failure, ATTN_REASON_BAD_VALUE);
         ck_assert_ptr_null(record.next);
     }
     attn_item_release(&record);
@@ -210,9 +210,9 @@ START_TEST(says_what_is_wrong)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         read_line(rows[i].line);
-        ck_assert_msg(strcmp(attn_record_failure_code(record.failure), rows[i].code) == 0,
-                      "%s is %s, expected %s", rows[i].line,
-                      attn_record_failure_code(record.failure), rows[i].code);
+        ck_assert_msg(strcmp(attn_reason_text(record.failure), rows[i].code) == 0,
+                      "%s is %s, expected %s", rows[i].line, attn_reason_text(record.failure),
+                      rows[i].code);
         if (rows[i].message != NULL)
             ck_assert_str_eq(record.err.message, rows[i].message);
     }
@@ -223,7 +223,7 @@ END_TEST
 START_TEST(goes_on_behind_a_value_that_was_wrong)
 {
     read_line("{\"ids\":[1,[2]],\"source\":[[1],{}],\"id\":\"x\"}");
-    ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_ids");
+    ck_assert_str_eq(attn_reason_text(record.failure), "bad_ids");
     ck_assert_mem_eq(record.id, "x", 1);
     attn_item_release(&record);
 }
@@ -237,7 +237,7 @@ START_TEST(refuses_depth_without_bound)
     memcpy(line, "{\"x\":", 5);
     memset(line + 5, '[', DEPTH);
     read_bytes(line, 5 + DEPTH);
-    ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_json");
+    ck_assert_str_eq(attn_reason_text(record.failure), "bad_json");
     free(line);
     attn_item_release(&record);
 }

@@ -115,6 +115,15 @@ struct attn_heads_back {
     void *context;
 };
 
+static inline size_t attn_sites_count(struct attn_site_set set)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < 4; i++)
+        n += (size_t)__builtin_popcountll(set.words[i]);
+    return n;
+}
+
 /* Returns the sites for `watched`: those that SELECTION selects in LAYER. */
 struct attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer);
 

@@ -272,6 +272,14 @@ static const char *list_refs(const struct repository *repository, char text[ATTN
     return text;
 }
 
+static bool names_have(const struct attn_path_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* Reports that the snapshot with HASH is missing; HASH is empty if there is no ref either. */
 static enum attn_status report_missing(const struct repository *repository, const char *hash,
                                        const char *hub, struct attn_error *err)
@@ -285,7 +293,7 @@ static enum attn_status report_missing(const struct repository *repository, cons
         attn_error_set(err, ATTN_INVALID,
                        "'%s' of '%s' is commit '%s', which is not in the Hugging Face cache '%s'",
                        revision, name->repository, hash, cache.text);
-    else if (attn_path_names_has(&repository->refs, revision))
+    else if (names_have(&repository->refs, revision))
         attn_error_set(err, ATTN_INVALID,
                        "'%s' of '%s' in the Hugging Face cache '%s' holds no hash of a commit",
                        revision, name->repository, cache.text);

@@ -112,6 +112,7 @@ struct attn_attention {
     size_t first_head;                     /* index of head 0 in `bias` and `sinks` */
     struct attn_mask_block block;          /* the first block */
     const struct attn_mask_blocks *blocks; /* borrowed; those after it; NULL: none */
+    const void *later[8];                  /* NULL: room for fields of later versions */
 };
 
 /* Sets ATTENTION [size bytes] to the defaults, and returns it. */

@@ -73,9 +73,10 @@ typedef void (*attn_note_fn)(void *user, enum attn_note code, const char *messag
 /* A note that may be equal for many runs, so that their number says more than a note for each. */
 struct attn_counted_note {
     enum attn_note code;
-    const char *subject; /* what changed nothing; escaped, borrowed */
-    const char *reason;  /* a constant */
-    size_t n, n_run;     /* number of runs with this note, and of all; n_run 0: a single run */
+    const char *subject;  /* what changed nothing; escaped, borrowed */
+    const char *reason;   /* a constant */
+    size_t n, n_run;      /* number of runs with this note, and of all; n_run 0: a single run */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* Called with each of these notes. */

@@ -10,30 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT_OF(name, number, text) [number] = (text),
+static const char *const statuses[] = {ATTN_STATUS_MAP(TEXT_OF)};
+static const char *const stages[] = {ATTN_STAGE_MAP(TEXT_OF)};
+static const char *const reasons[] = {ATTN_REASON_MAP(TEXT_OF)};
+#undef TEXT_OF
+
 const char *attn_status_text(enum attn_status status)
 {
-    static const char *const texts[] = {
-#define STATUS_TEXT(name, number, text) [ATTN_##name] = (text),
-        ATTN_STATUS_MAP(STATUS_TEXT)
-#undef STATUS_TEXT
-    };
-
-    if ((size_t)status >= sizeof texts / sizeof *texts)
-        return "unknown status";
-    return texts[status];
+    return (size_t)status < sizeof statuses / sizeof *statuses ? statuses[status]
+                                                               : "unknown status";
 }
 
 const char *attn_request_stage_text(enum attn_request_stage stage)
 {
-    static const char *const texts[] = {
-#define STAGE_TEXT(name, number, text) [ATTN_STAGE_##name] = (text),
-        ATTN_STAGE_MAP(STAGE_TEXT)
-#undef STAGE_TEXT
-    };
+    return (size_t)stage < sizeof stages / sizeof *stages ? stages[stage] : "";
+}
 
-    if ((size_t)stage >= sizeof texts / sizeof *texts)
-        return "";
-    return texts[stage];
+const char *attn_reason_text(enum attn_reason reason)
+{
+    return (size_t)reason < sizeof reasons / sizeof *reasons ? reasons[reason] : "";
 }
 
 /* Returns the end of the last complete character in TEXT [size], which was cut at an arbitrary
@@ -95,6 +91,7 @@ static void store(struct attn_error *err, enum attn_status status, const char *f
     format_text(err->message, sizeof err->message, format, args);
     list_fields(err);
     err->status = status;
+    err->reason = (enum attn_reason)status;
 }
 
 enum attn_status attn_error_set(struct attn_error *err, enum attn_status status, const char *format,
@@ -178,8 +175,18 @@ enum attn_status attn_error_no_memory(struct attn_error *err)
 enum attn_status attn_error_errno(struct attn_error *err, const char *verb, const char *path,
                                   int errno_value)
 {
+    static const int reasons_of[][2] = {
+        {ENOENT, ATTN_REASON_NOT_FOUND}, {ENOTDIR, ATTN_REASON_NOT_FOUND},
+        {EACCES, ATTN_REASON_NO_ACCESS}, {EPERM, ATTN_REASON_NO_ACCESS},
+        {EROFS, ATTN_REASON_NO_ACCESS},  {ENOSPC, ATTN_REASON_NO_SPACE},
+        {EFBIG, ATTN_REASON_NO_SPACE},   {EEXIST, ATTN_REASON_EXISTS}};
+    const bool is_first = err && err->status == ATTN_OK;
     enum attn_status status = errno_value == ENOMEM ? ATTN_NO_MEMORY : ATTN_IO;
 
-    return attn_error_set(err, status, "cannot %s '%s': %s", verb, attn_quote_string(path).text,
-                          attn_os_error_text(errno_value));
+    attn_error_set(err, status, "cannot %s '%s': %s", verb, attn_quote_string(path).text,
+                   attn_os_error_text(errno_value));
+    for (size_t i = 0; is_first && i < sizeof reasons_of / sizeof *reasons_of; i++)
+        if (reasons_of[i][0] == errno_value)
+            err->reason = (enum attn_reason)reasons_of[i][1];
+    return status;
 }

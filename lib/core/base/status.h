@@ -56,6 +56,40 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
+/* X(NAME, number, code). Why something failed, for programs. The first have the numbers of the
+ * statuses that they are the reasons of, if nothing more is known. Those from BAD_JSON on are the
+ * reasons why one of many items fails. */
+#define ATTN_REASON_MAP(X)                                                                         \
+    X(NONE, 0, "")                                                                                 \
+    X(NO_MEMORY, 1, "no_memory")                                                                   \
+    X(IO, 2, "io")                                                                                 \
+    X(MALFORMED, 3, "malformed")     /* a file violates its format */                              \
+    X(UNSUPPORTED, 4, "unsupported") /* well-formed, but this version cannot do it */              \
+    X(INVALID, 5, "invalid")                                                                       \
+    X(CANCELED, 6, "canceled")                                                                     \
+    X(NOT_FOUND, 7, "not_found")          /* a file or directory is missing */                     \
+    X(NO_ACCESS, 8, "no_access")          /* the system does not allow it */                       \
+    X(NO_SPACE, 9, "no_space")            /* the disk is full, or a file would become too large */ \
+    X(EXISTS, 10, "exists")               /* a file is there that must not be */                   \
+    X(BAD_JSON, 11, "bad_json")           /* the line is not a JSON object */                      \
+    X(NO_TEXT, 12, "no_text")             /* it has no text and no ids */                          \
+    X(BAD_TEXT, 13, "bad_text")           /* not UTF-8, or has a word that the vocabulary lacks */ \
+    X(BAD_IDS, 14, "bad_ids")             /* an id is no whole number, or not in the vocabulary */ \
+    X(EMPTY, 15, "empty")                 /* it has no tokens */                                   \
+    X(TOO_LONG, 16, "too_long")           /* more tokens than the model or the caller allows */    \
+    X(LINE_TOO_LONG, 17, "line_too_long") /* the line has more bytes than are allowed */           \
+    X(BAD_SOURCE, 18, "bad_source") /* the source is missing, or the model does not accept it */   \
+    X(NO_FIT, 19, "no_fit")         /* a requested position, word or key is missing */             \
+    X(BAD_CSV, 20, "bad_csv")       /* the line of CSV does not have the fields of the header */   \
+    X(BAD_VALUE, 21, "bad_value")   /* a value has the wrong type for its key */                   \
+    X(BAD_IMAGE, 22, "bad_image")   /* the picture cannot be read, or has an unusable size */
+
+enum attn_reason {
+#define ATTN_REASON_ENUM(name, number, code) ATTN_REASON_##name = (number),
+    ATTN_REASON_MAP(ATTN_REASON_ENUM)
+#undef ATTN_REASON_ENUM
+};
+
 /* Returns from the calling function if CALL, an enum attn_status, failed. For functions that own
  * nothing at that point. */
 #define ATTN_TRY(call)                                                                             \
@@ -71,9 +105,11 @@ enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512, ATTN_ERROR_FIE
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
     enum attn_request_stage stage;         /* ATTN_STAGE_NONE if unknown */
+    enum attn_reason reason;               /* ATTN_REASON_NONE while nothing failed */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
     char hint[ATTN_ERROR_HINT_SIZE];       /* the next step to try; may be empty */
     char fields[ATTN_ERROR_FIELDS_SIZE];   /* what the message is about: "pair|key_mask"; or "" */
+    const void *later[4];                  /* NULL: room for fields of later versions */
 };
 
 /* Reports the progress of work that consists of many runs: DONE of TOTAL. Called on the thread that
@@ -89,7 +125,8 @@ ATTN_API const char *attn_status_text(enum attn_status status);
 ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 
-/* Returns the name of a stage, "input"; "" for NONE. */
+/* Returns the name of a stage, "input", and the code of a reason, "too_long"; "" for NONE. */
 ATTN_API const char *attn_request_stage_text(enum attn_request_stage stage);
+ATTN_API const char *attn_reason_text(enum attn_reason reason);
 
 #endif

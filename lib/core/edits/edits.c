@@ -397,9 +397,9 @@ void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit
     char subject[2 * ATTN_QUOTE_SIZE];
 
     for (size_t i = 0; i < n; i++) {
-        const struct attn_counted_note note = {ATTN_NOTE_EDIT_MASKED, subject,
-                                               "none of its queries can look at one of its keys",
-                                               parts[i].n_hidden, n_record};
+        const struct attn_counted_note note = {
+            ATTN_NOTE_EDIT_MASKED, subject,  "none of its queries can look at one of its keys",
+            parts[i].n_hidden,     n_record, {NULL}};
 
         if (parts[i].n_hidden == 0)
             continue;
@@ -416,9 +416,12 @@ void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_p
 
     for (size_t i = 0; i < n; i++) {
         const struct attn_counted_note note = {
-            ATTN_NOTE_EDIT_IDLE, subject,
+            ATTN_NOTE_EDIT_IDLE,
+            subject,
             "what it names has these values already, or comes after every tensor that is wanted",
-            parts[i].n_idle, n_record};
+            parts[i].n_idle,
+            n_record,
+            {NULL}};
         char text[ATTN_QUOTE_SIZE] = "";
         size_t used = 0, before = 0;
 

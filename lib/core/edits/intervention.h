@@ -63,7 +63,7 @@ struct attn_intervention {
     const char *name;     /* its name in messages; NULL: its site, or the queries of a knockout */
     char *text;           /* owns the text that was read, or NULL */
     int64_t *made_layers; /* owns the layers that were read, or NULL */
-    const void *later[2]; /* NULL: room for fields of later versions */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* Sets INTERVENTION [size bytes] to the defaults, and returns it. */

@@ -30,7 +30,7 @@ static bool is_of_source(const struct attn_forward *f, enum attn_site site)
 void attn_forward_enter(struct attn_forward *f, int layer)
 {
     const struct attn_config *config = &f->model->config;
-    struct attn_layer_dims own = {config->n_kv_head, config->d_head, config->d_mlp, 0, 0};
+    struct attn_layer_dims own = {config->n_kv_head, config->d_head, config->d_mlp, 0, 0, {NULL}};
 
     f->feed.layer = layer;
     if (!config->layer_dims)

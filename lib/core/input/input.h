@@ -39,7 +39,7 @@ struct attn_input {
      * that are NULL are in pixels [n_image]. With one picture, these are not read. */
     const char *const *images;
     size_t n_image;
-    const void *later[2]; /* room for later fields: NULL, here and below */
+    const void *later[4]; /* room for later fields: NULL, here and below */
 };
 
 /* Labels of the rows or the columns of arrays. */
@@ -68,7 +68,7 @@ struct attn_places {
     const struct attn_item_place *items; /* [n] */
     size_t n;
     const struct attn_places *others; /* where other names are looked up; or NULL */
-    const void *later[2];
+    const void *later[4];
 };
 
 /* How a text becomes a conversation. */
@@ -88,7 +88,7 @@ struct attn_chat_request {
      * with names and values, which begins with '{'. */
     const char *const *sets;
     size_t n_set;
-    const void *later[1];
+    const void *later[4];
 };
 
 /* Whether large pictures beside a text are also cut into tiles, by models that do so. */
@@ -106,7 +106,7 @@ struct attn_request_reading {
     const char *prompt_name; /* the name of the prompt that a model of sentences puts in front of
                                 each text, or "off"; NULL: the default prompt, if it has one */
     enum attn_image_tiles image_tiles;
-    const void *later[2];
+    const void *later[4];
 };
 
 #endif

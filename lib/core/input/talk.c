@@ -9,13 +9,8 @@
 
 bool attn_chat_is_wanted(const struct attn_chat_request *asked)
 {
-    return asked->form ? !attn_chat_is_off(asked)
+    return asked->form ? strcmp(asked->form, "off") != 0
                        : asked->system || asked->messages || asked->tools || asked->n_set > 0;
-}
-
-bool attn_chat_is_off(const struct attn_chat_request *asked)
-{
-    return asked->form && strcmp(asked->form, "off") == 0;
 }
 
 void attn_chat_release(struct attn_chat_text *written)

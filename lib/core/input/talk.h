@@ -27,10 +27,9 @@ struct attn_chat_text {
     struct attn_places places; /* of `named` */
 };
 
-/* Whether ASKED puts texts without a picture into the form of a conversation, and whether it leaves
- * those beside a picture out of it. */
+/* Whether ASKED puts texts without a picture into the form of a conversation. Those beside one are
+ * put there unless it has a form and this is false. */
 bool attn_chat_is_wanted(const struct attn_chat_request *asked);
-bool attn_chat_is_off(const struct attn_chat_request *asked);
 
 /* What a user says to a model. */
 struct attn_chat_turn {

@@ -156,9 +156,10 @@ enum attn_status attn_config_set_mixers(struct attn_config *config,
 static inline struct attn_layer_dims attn_config_layer_dims(const struct attn_config *config,
                                                             size_t layer)
 {
-    return config->layer_dims ? config->layer_dims[layer]
-                              : (struct attn_layer_dims){config->n_kv_head, config->d_head,
-                                                         config->d_mlp, layer, 0};
+    return config->layer_dims
+               ? config->layer_dims[layer]
+               : (struct attn_layer_dims){
+                     config->n_kv_head, config->d_head, config->d_mlp, layer, 0, {NULL}};
 }
 
 /* Whether LAYER attends to the keys and values of an earlier one. */

@@ -1,7 +1,6 @@
 /* answer.c - see answer.h. */
 #include "predict/answer_internal.h"
 
-#include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
@@ -514,46 +513,3 @@ struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
                                        .context = answer};
 }
 
-void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
-{
-    const struct attn_config *config = attn_model_config(answer->of.model);
-    const struct attn_sequence *text = answer->of.text;
-    const bool is_pooled = config->pooling != ATTN_POOLING_NONE;
-    const bool is_mean = attn_config_has_mean(config) || config->pool_head;
-    const bool has_half = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
-    const bool is_sentence = config->is_sentence && is_pooled;
-    const unsigned pools = answer->of.model->sentence.pools;
-    const size_t first = is_mean ? 0 : text->grid.n_front;
-    const double n_seen = (double)attn_key_mask_count(text->key_mask, text->n);
-
-    memset(weights, 0, text->n * sizeof *weights);
-    for (size_t i = first; (is_mean || has_half) && i < text->n; i++)
-        weights[i] = attn_key_mask_keeps(text->key_mask, i)
-                         ? (has_half ? 0.5 : 1) / (n_seen - (double)first)
-                         : 0;
-    if (config->task == ATTN_TASK_SPANS) {
-        weights[answer->target] += 0.5;
-        weights[answer->target_last] += 0.5;
-        return;
-    }
-    for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4) {
-        /* the largest values count as those of the mean of all rows */
-        const enum attn_pooled pool = left & 15,
-                               mean = pool == ATTN_POOLED_WEIGHTED ? pool : ATTN_POOLED_MEAN;
-        const double total = attn_pooled_total(mean, text->key_mask, text->n);
-        const bool is_one = pool == ATTN_POOLED_FIRST || pool == ATTN_POOLED_LAST;
-
-        for (size_t i = 0; i < text->n; i++) {
-            const bool is_seen = attn_key_mask_pools(text->key_mask, i);
-            const double share = is_seen ? attn_pooled_weight(mean, i) / total : 0;
-
-            weights[i] += (!is_one ? share : i == attn_pooled_row(pool, text->key_mask, text->n)) /
-                          (double)attn_sentence_n_pool(&answer->of.model->sentence);
-        }
-    }
-    if (config->pooling == ATTN_POOLING_FIRST_TWO)
-        weights[0] = weights[1] = 0.5;
-    else if (!is_mean && !is_sentence)
-        weights[is_pooled ? attn_config_pooled_row(config, text->ids, text->n)
-                          : answer->position] += has_half ? 0.5 : 1;
-}

@@ -41,7 +41,7 @@ struct attn_answer_args {
     const int32_t *target_id,
         *foil_id; /* token ids instead of texts, for models without a tokenizer; or NULL */
     struct attn_number_list at; /* the position after which the token comes; not given: the last */
-    const void *later[2];       /* NULL: room for fields of later versions */
+    const void *later[4];       /* NULL: room for fields of later versions */
 };
 
 /* A label given as the token ids of a text. */
@@ -49,7 +49,7 @@ struct attn_label_ids {
     const int32_t *ids; /* [n] */
     size_t n;
     const char *name;
-    const void *later[2]; /* NULL: room for fields of later versions, here and below */
+    const void *later[4]; /* NULL: room for fields of later versions, here and below */
 };
 
 /* Other labels to compare a text or a picture with, and the length of spans. Borrowed. */

@@ -116,10 +116,6 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
  * logits. Borrows ANSWER. */
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 
-/* Sets WEIGHTS [T] to the share of the answer that each row after the last layer has. The sum is 1.
- * One row has all of it, or the rows whose mean is read have equal shares. */
-void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights);
-
 /* Finds the mask tokens, [MASK] or <mask>, at which an encoder predicts. For the
  * files of this layer and above. */
 

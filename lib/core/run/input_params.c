@@ -130,18 +130,6 @@ void attn_input_share(const struct attn_input *input, struct attn_input *other)
     attn_input_share_prompt(input, other);
 }
 
-void attn_request_place_key_mask(struct attn_request *request)
-{
-    struct attn_input *input = &request->input, *source = &request->source;
-
-    if (!source->text && !source->ids && !source->embeddings)
-        return;
-    source->key_mask = input->key_mask;
-    source->n_key_mask = input->n_key_mask;
-    input->key_mask = NULL;
-    input->n_key_mask = 0;
-}
-
 static const struct attn_param images[] = {
     ATTN_PARAM(IMAGES, "image", "FILE", struct attn_request, input.images,
                "a picture, instead of a text or beside it, for models that read pictures: PNG, "

@@ -33,7 +33,4 @@ void attn_input_share_prompt(const struct attn_input *input, struct attn_input *
 /* Copies the second text, the types and the key mask of INPUT to OTHER, and shares its prompt. */
 void attn_input_share(const struct attn_input *input, struct attn_input *other);
 
-/* Moves the key mask of REQUEST, which was read into its input, to the source if there is one. */
-void attn_request_place_key_mask(struct attn_request *request);
-
 #endif

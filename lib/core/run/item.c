@@ -18,30 +18,6 @@ static const char *const pair_names[ATTN_N_ITEM_PAIR][2] = {
 #undef NAMES
 };
 
-const char *attn_record_failure_code(enum attn_record_failure failure)
-{
-    static const char *const codes[ATTN_N_RECORD_FAILURE] = {
-#define CODE(id, number, code) [ATTN_RECORD_FAILURE_##id] = (code),
-        ATTN_RECORD_FAILURE_MAP(CODE)
-#undef CODE
-    };
-
-    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? codes[failure] : "";
-}
-
-size_t attn_item_n_byte(const struct attn_item *item)
-{
-    const struct attn_input *inputs[] = {&item->input, &item->other, &item->source};
-    size_t n_byte = item->n_id + item->words.n * item->n_row_label * sizeof *item->row_labels;
-
-    for (size_t i = 0; i < 3; i++)
-        n_byte += inputs[i]->n_text + inputs[i]->n_pair +
-                  (inputs[i]->n_id + inputs[i]->n_type + inputs[i]->n_key_mask) * sizeof(int32_t);
-    for (size_t i = 0; i < item->n_next; i++)
-        n_byte += strlen(item->next[i]);
-    return n_byte;
-}
-
 void attn_item_release(struct attn_item *item)
 {
     attn_store_release(&item->store);
@@ -58,8 +34,7 @@ void attn_item_free(struct attn_item *item)
     attn_free(item);
 }
 
-void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
-                    ...)
+void attn_item_fail(struct attn_item *item, enum attn_reason failure, const char *format, ...)
 {
     char message[ATTN_ERROR_MESSAGE_SIZE] = "";
     const int n = item->line > 0 ? snprintf(message, sizeof message, "line %zu: ", item->line) : 0;
@@ -71,6 +46,7 @@ void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, co
     item->failure = failure;
     item->err = (struct attn_error){.stage = ATTN_STAGE_INPUT};
     attn_error_set(&item->err, ATTN_INVALID, "%s", message);
+    item->err.reason = failure;
 }
 
 static bool is_there(const struct attn_input *input)
@@ -92,7 +68,7 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     char names[80] = "";
     size_t used = 0, found = ATTN_N_ITEM_PAIR;
 
-    if (!item || !item->texts || item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (!item || !item->texts || item->failure != ATTN_REASON_NONE)
         return;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++) {
         const bool is_here = is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
@@ -104,9 +80,8 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", used > 0 ? " or " : "",
                                pair_names[p][0]);
         if (is_here && found < ATTN_N_ITEM_PAIR) {
-            attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
-                           "it has '%s' and '%s', expected one of them", pair_names[found][0],
-                           pair_names[p][0]);
+            attn_item_fail(item, ATTN_REASON_NO_TEXT, "it has '%s' and '%s', expected one of them",
+                           pair_names[found][0], pair_names[p][0]);
             return;
         }
         found = is_here ? p : found;
@@ -118,7 +93,7 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         found = ATTN_ITEM_SINGLE;
     }
     if (found == ATTN_N_ITEM_PAIR) {
-        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s%s%s%s", names,
+        attn_item_fail(item, ATTN_REASON_NO_TEXT, "it has no %s%s%s%s", names,
                        unread ? ", and '" : "", unread ? unread : "",
                        unread ? "' is not read here" : "");
         return;
@@ -127,8 +102,8 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
                                                                              : pair_names[found];
     for (size_t i = 0; i < 2 && pair_names[found][i]; i++)
         if (!is_there(&item->texts[2 * found + i]))
-            attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
-                           "it has '%s' and no '%s', expected both", given[1 - i], given[i]);
+            attn_item_fail(item, ATTN_REASON_NO_TEXT, "it has '%s' and no '%s', expected both",
+                           given[1 - i], given[i]);
     choose_pair(item, found);
 }
 
@@ -159,10 +134,10 @@ static void take_messages(struct attn_item *item, const char *text_key)
 {
     struct attn_input *input = &item->input;
 
-    if (!item->messages || item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (!item->messages || item->failure != ATTN_REASON_NONE)
         return;
     if (input->text || input->ids)
-        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+        attn_item_fail(item, ATTN_REASON_NO_TEXT,
                        "it has '%s' and 'messages', expected one of them",
                        input->text ? text_key : "ids");
     else
@@ -217,8 +192,8 @@ void attn_item_choose_first(struct attn_item *item)
             input->n_key_mask = of_all.n_key_mask;
             input->images = of_all.images;
             input->n_image = of_all.n_image;
-            if (item->failure == ATTN_RECORD_FAILURE_NONE && input->text && input->ids)
-                attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+            if (item->failure == ATTN_REASON_NONE && input->text && input->ids)
+                attn_item_fail(item, ATTN_REASON_NO_TEXT,
                                "it has '%s' and '%s%s', expected one of "
                                "them",
                                pair_names[p][i], p == ATTN_ITEM_SINGLE ? "" : pair_names[p][i],
@@ -228,8 +203,8 @@ void attn_item_choose_first(struct attn_item *item)
         choose_pair(item, first);
     else if (!attn_input_is_given(&item->source))
         attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
-    if (item->failure == ATTN_RECORD_FAILURE_NONE && item->corrupted_source.ids &&
+    if (item->failure == ATTN_REASON_NONE && item->corrupted_source.ids &&
         (item->corrupted_source.text || item->corrupted_source.embeddings))
-        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_SOURCE,
+        attn_item_fail(item, ATTN_REASON_BAD_SOURCE,
                        "it has 'corrupted_source_ids' and another one, expected one of them");
 }

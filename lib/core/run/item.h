@@ -13,34 +13,6 @@
 #include "predict/answer.h"
 #include "tables/table.h"
 
-/* X(ID, number, code). The reasons why an item fails. Any other failure, of memory or a file, ends
- * the run. */
-#define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
-    X(NONE, 0, "")             /* it has not failed */                                             \
-    X(BAD_JSON, 1, "bad_json") /* the line is not a JSON object */                                 \
-    X(NO_TEXT, 2, "no_text")   /* it has no text and no ids */                                     \
-    X(BAD_TEXT, 3,                                                                                 \
-      "bad_text")            /* the text is not UTF-8, or has a word that the vocabulary lacks */  \
-    X(BAD_IDS, 4, "bad_ids") /* an id is not a whole number or exceeds the vocabulary */           \
-    X(EMPTY, 5, "empty")     /* it has no tokens */                                                \
-    X(TOO_LONG, 6, "too_long")           /* more tokens than the model or the caller allows */     \
-    X(LINE_TOO_LONG, 7, "line_too_long") /* the line has more bytes than are allowed */            \
-    X(BAD_SOURCE, 8, "bad_source") /* the source is missing, or the model does not accept it */    \
-    X(NO_FIT, 9, "no_fit")         /* a requested position, word or key is missing */              \
-    X(BAD_CSV, 10, "bad_csv")      /* the line of CSV does not have the fields of the header */    \
-    X(BAD_VALUE, 11, "bad_value")  /* a value has the wrong type for its key */                    \
-    X(BAD_IMAGE, 12, "bad_image")  /* the picture cannot be read, or has an unusable size */
-
-enum attn_record_failure {
-#define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
-    ATTN_RECORD_FAILURE_MAP(ATTN_RECORD_FAILURE_ENUM)
-#undef ATTN_RECORD_FAILURE_ENUM
-        ATTN_N_RECORD_FAILURE = 0 ATTN_RECORD_FAILURE_MAP(ATTN_COUNT)
-};
-
-/* Returns the code of FAILURE, such as "too_long"; "" for NONE. Never NULL. */
-ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
-
 /* The type of the id of an item. */
 enum attn_record_id {
     ATTN_RECORD_ID_NUMBER = 0, /* no id: the number is used */
@@ -100,8 +72,8 @@ struct attn_item {
     struct attn_places named;
     struct attn_item_label *labels; /* [n_label] owns; in the order of the line */
     size_t n_label;
-    enum attn_record_failure failure; /* unless NONE, the item is not computed */
-    struct attn_error err;            /* why it failed */
+    enum attn_reason failure; /* unless NONE, the item is not computed */
+    struct attn_error err;    /* why it failed */
 
     /* Set by the reader: */
     struct attn_store *store; /* owns all texts and arrays of numbers */

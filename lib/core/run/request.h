@@ -44,7 +44,7 @@ struct attn_request_selection {
     bool
         at_mask; /* if `queries` is not given: selects the position of the text's only mask token */
     struct attn_number_list tiles; /* pictures of a prompt, for sites of the tower; not given: 0 */
-    const void *later[2];
+    const void *later[4];
 };
 
 /* Where tensors and predictions are written, and in which form. */

@@ -723,9 +723,6 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
 enum attn_status attn_run_request(struct attn_host *host, const struct attn_request *request,
                                   struct attn_result *result, struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(result, "result", err))
-        return ATTN_INVALID;
     struct attn_run *run;
     enum attn_status status;
 
@@ -751,11 +748,9 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
     struct attn_run *run;
     enum attn_status status;
 
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
-        return ATTN_INVALID;
     ATTN_TRY(attn_run_prepare(host, request, &run, err));
-    status = attn_run_begin_capture(run, &made, err);
+    status = attn_is_given(capture, "capture", err) ? attn_run_begin_capture(run, &made, err)
+                                                    : ATTN_INVALID;
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(made), result, err);
     attn_run_free(run);

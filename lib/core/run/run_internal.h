@@ -207,12 +207,9 @@ extern const struct attn_param_list attn_attention_params, attn_dropout_params,
 /* A bit for PAIRS of attn_item_choose: an item may have only a source; its text is then empty. */
 #define ATTN_ITEM_SOURCE_ALONE (1U << 31)
 
-/* The approximate size in bytes of the texts and the arrays of ITEM. */
-size_t attn_item_n_byte(const struct attn_item *item);
-
 /* Marks ITEM, whose line is set, as failed with a formatted message. */
-void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
-                    ...) ATTN_PRINTF(3, 4);
+void attn_item_fail(struct attn_item *item, enum attn_reason failure, const char *format, ...)
+    ATTN_PRINTF(3, 4);
 
 /* Frees what ITEM owns, and zeroes it. */
 void attn_item_release(struct attn_item *item);

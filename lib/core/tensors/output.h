@@ -39,8 +39,9 @@ struct attn_backdrop {
     /* In a text, the positions that are drawn if all are selected, from `usual` on: those that
      * predict the answer. */
     size_t usual, n_usual;
-    const char *neutral; /* the question whose map is taken away from others; or NULL */
-    bool is_ratio;       /* others are divided by its map instead */
+    const char *neutral;  /* the question whose map is taken away from others; or NULL */
+    bool is_ratio;        /* others are divided by its map instead */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* Labels and shapes of a run. Writers borrow the pointers for their lifetime. */
@@ -85,6 +86,7 @@ struct attn_labels {
     struct attn_picture_maps **maps;
     /* [n_position] where heads park weight (measures/parks.h); NULL: unknown */
     const bool *parks;
+    const void *later[8]; /* NULL: room for fields of later versions */
 };
 
 /* The keys that are left out of rows: the first, or those where heads park weight. */

@@ -9,7 +9,7 @@
 /* A set of sites. It has the site S if bit S % 64 of words[S / 64] is 1. attn_sites_parse makes one
  * from a list of names. */
 struct attn_site_set {
-    uint64_t words[2];
+    uint64_t words[4];
 };
 
 /* The pictures in a prompt; all 0 without pictures. */
@@ -19,13 +19,15 @@ struct attn_picture_dims {
     uint32_t grid_rows, grid_cols; /* cells of the grid of all tiles; 0: no tiles */
     uint32_t height, width;        /* of a picture in pixels */
     uint32_t n_chosen;             /* of a tower: pictures whose tensors are selected; else 0 */
+    const void *later[2];          /* NULL: room for fields of later versions */
 };
 
 /* Several images in a prompt, or one that has line ends. */
 struct attn_images_dims {
     const struct attn_picture_dims *items; /* [n] borrowed */
     size_t n;
-    size_t n_row; /* of image_features; 0: the cells of all pictures */
+    size_t n_row;         /* of image_features; 0: the cells of all pictures */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* How the layers without attention mix tokens. */
@@ -42,7 +44,8 @@ struct attn_mixer_dims {
                                   Mamba2; 1 for a convolution */
     size_t d_key, d_value;     /* dk and dv, in Mamba2 n and p; D for a convolution */
     size_t n_tap;              /* K, tokens that the convolution reads */
-    const bool *is_in; /* [n_layer] the layers; NULL: all layers, beside attention. Borrowed */
+    const bool *is_in;    /* [n_layer] the layers; NULL: all layers, beside attention. Borrowed */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* The sizes of a layer of a model whose layers differ. */
@@ -52,6 +55,7 @@ struct attn_layer_dims {
                         one of the same sizes */
     size_t d_input;  /* width of the input that a layer has for each token, the same in all; 0: none
                       */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* The sizes of one run, from which all shapes follow, and the sites that exist. */
@@ -92,7 +96,7 @@ struct attn_dims {
     const struct attn_layer_dims *layers;
     const struct attn_images_dims *images; /* all images; NULL: at most one, of cells
                                               alone. Borrowed */
-    const void *later[1];                  /* NULL: room for a field of later versions */
+    const void *later[4];                  /* NULL: room for a field of later versions */
 };
 
 #endif

@@ -69,7 +69,7 @@ struct attn_edit {
     attn_edit_fn function; /* of FUNCTION, which changes all columns; else NULL */
     void *user;            /* user data of the function */
     float offset;          /* of PROJECT */
-    const void *later[1];  /* NULL: room for fields of later versions */
+    const void *later[4];  /* NULL: room for fields of later versions */
 };
 
 /* Sets EDIT [size bytes] to the defaults, and returns it. */
@@ -84,6 +84,7 @@ struct attn_edit_target {
     float *data;
     size_t n_uncounted; /* the first n_uncounted edits do not count: a row that only they change is
                            not reported as changed */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 struct attn_intervention; /* edits/intervention.h */

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The set of the listed sites, of which there must be at least one. */
 #define ATTN_SITES(...)                                                                            \
@@ -55,7 +56,9 @@ static inline struct attn_site_set attn_sites_all(void)
 /* Returns the sites that are in A or in B. */
 static inline struct attn_site_set attn_sites_join(struct attn_site_set a, struct attn_site_set b)
 {
-    return (struct attn_site_set){{a.words[0] | b.words[0], a.words[1] | b.words[1]}};
+    for (int i = 0; i < 4; i++)
+        a.words[i] |= b.words[i];
+    return a;
 }
 
 /* Adds all sites of OTHERS to SET. */
@@ -64,38 +67,35 @@ static inline void attn_sites_extend(struct attn_site_set *set, struct attn_site
     *set = attn_sites_join(*set, others);
 }
 
-/* Returns the sites that are in both A and B. */
-static inline struct attn_site_set attn_sites_common(struct attn_site_set a, struct attn_site_set b)
-{
-    return (struct attn_site_set){{a.words[0] & b.words[0], a.words[1] & b.words[1]}};
-}
-
 /* Returns the sites that are in A but not in B. */
 static inline struct attn_site_set attn_sites_without(struct attn_site_set a,
                                                       struct attn_site_set b)
 {
-    return (struct attn_site_set){{a.words[0] & ~b.words[0], a.words[1] & ~b.words[1]}};
+    for (int i = 0; i < 4; i++)
+        a.words[i] &= ~b.words[i];
+    return a;
+}
+
+/* Returns the sites that are in both A and B. */
+static inline struct attn_site_set attn_sites_common(struct attn_site_set a, struct attn_site_set b)
+{
+    return attn_sites_without(a, attn_sites_without(a, b));
+}
+
+static inline bool attn_sites_are_equal(struct attn_site_set a, struct attn_site_set b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static inline bool attn_sites_are_empty(struct attn_site_set set)
+{
+    return attn_sites_are_equal(set, (struct attn_site_set){0});
 }
 
 /* Whether A and B have a site in common. */
 static inline bool attn_sites_meet(struct attn_site_set a, struct attn_site_set b)
 {
-    return (a.words[0] & b.words[0]) != 0 || (a.words[1] & b.words[1]) != 0;
-}
-
-static inline size_t attn_sites_count(struct attn_site_set set)
-{
-    return (size_t)(__builtin_popcountll(set.words[0]) + __builtin_popcountll(set.words[1]));
-}
-
-static inline bool attn_sites_are_empty(struct attn_site_set set)
-{
-    return (set.words[0] | set.words[1]) == 0;
-}
-
-static inline bool attn_sites_are_equal(struct attn_site_set a, struct attn_site_set b)
-{
-    return a.words[0] == b.words[0] && a.words[1] == b.words[1];
+    return !attn_sites_are_empty(attn_sites_common(a, b));
 }
 
 #endif

@@ -53,7 +53,7 @@ struct attn_trace {
     const struct attn_selection *selection; /* borrowed while a session uses the trace */
     attn_trace_fn on_event;
     void *user;
-    const void *later[2]; /* NULL: room for fields of later versions */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -17,6 +17,29 @@ ATTN_STAGE_MODEL = 2
 ATTN_STAGE_INPUT = 3
 ATTN_STAGE_OUTPUT = 4
 ATTN_STAGE_CHECK = 5
+ATTN_REASON_NONE = 0
+ATTN_REASON_NO_MEMORY = 1
+ATTN_REASON_IO = 2
+ATTN_REASON_MALFORMED = 3
+ATTN_REASON_UNSUPPORTED = 4
+ATTN_REASON_INVALID = 5
+ATTN_REASON_CANCELED = 6
+ATTN_REASON_NOT_FOUND = 7
+ATTN_REASON_NO_ACCESS = 8
+ATTN_REASON_NO_SPACE = 9
+ATTN_REASON_EXISTS = 10
+ATTN_REASON_BAD_JSON = 11
+ATTN_REASON_NO_TEXT = 12
+ATTN_REASON_BAD_TEXT = 13
+ATTN_REASON_BAD_IDS = 14
+ATTN_REASON_EMPTY = 15
+ATTN_REASON_TOO_LONG = 16
+ATTN_REASON_LINE_TOO_LONG = 17
+ATTN_REASON_BAD_SOURCE = 18
+ATTN_REASON_NO_FIT = 19
+ATTN_REASON_BAD_CSV = 20
+ATTN_REASON_BAD_VALUE = 21
+ATTN_REASON_BAD_IMAGE = 22
 ATTN_ERROR_MESSAGE_SIZE = 768
 ATTN_ERROR_HINT_SIZE = 512
 ATTN_ERROR_FIELDS_SIZE = 96
@@ -569,20 +592,6 @@ ATTN_MEASURE_OTHER = 31
 ATTN_MEASURE_SPATIAL_ENTROPY = 32
 ATTN_MEASURE_BLOBS = 33
 ATTN_N_MEASURE = 42
-ATTN_RECORD_FAILURE_NONE = 0
-ATTN_RECORD_FAILURE_BAD_JSON = 1
-ATTN_RECORD_FAILURE_NO_TEXT = 2
-ATTN_RECORD_FAILURE_BAD_TEXT = 3
-ATTN_RECORD_FAILURE_BAD_IDS = 4
-ATTN_RECORD_FAILURE_EMPTY = 5
-ATTN_RECORD_FAILURE_TOO_LONG = 6
-ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
-ATTN_RECORD_FAILURE_BAD_SOURCE = 8
-ATTN_RECORD_FAILURE_NO_FIT = 9
-ATTN_RECORD_FAILURE_BAD_CSV = 10
-ATTN_RECORD_FAILURE_BAD_VALUE = 11
-ATTN_RECORD_FAILURE_BAD_IMAGE = 12
-ATTN_N_RECORD_FAILURE = 13
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
@@ -1220,9 +1229,11 @@ attn_param_given_fn = CFUNCTYPE(c_bool, c_void_p, c_char_p)
 attn_error._fields_ = [
     ("status", c_int),
     ("stage", c_int),
+    ("reason", c_int),
     ("message", c_char * 768),
     ("hint", c_char * 512),
     ("fields", c_char * 96),
+    ("later", c_void_p * 4),
 ]
 attn_counted_note._fields_ = [
     ("code", c_int),
@@ -1230,6 +1241,7 @@ attn_counted_note._fields_ = [
     ("reason", c_char_p),
     ("n", c_size_t),
     ("n_run", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_blob._fields_ = [
     ("name", c_char_p),
@@ -1276,7 +1288,7 @@ attn_cell._fields_ = [
     ("later", c_void_p * 1),
 ]
 attn_site_set._fields_ = [
-    ("words", c_uint64 * 2),
+    ("words", c_uint64 * 4),
 ]
 attn_picture_dims._fields_ = [
     ("n", c_uint32),
@@ -1287,11 +1299,13 @@ attn_picture_dims._fields_ = [
     ("height", c_uint32),
     ("width", c_uint32),
     ("n_chosen", c_uint32),
+    ("later", c_void_p * 2),
 ]
 attn_images_dims._fields_ = [
     ("items", POINTER(attn_picture_dims)),
     ("n", c_size_t),
     ("n_row", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_mixer_dims._fields_ = [
     ("kind", c_int),
@@ -1301,6 +1315,7 @@ attn_mixer_dims._fields_ = [
     ("d_value", c_size_t),
     ("n_tap", c_size_t),
     ("is_in", POINTER(c_bool)),
+    ("later", c_void_p * 2),
 ]
 attn_layer_dims._fields_ = [
     ("n_kv_head", c_size_t),
@@ -1308,6 +1323,7 @@ attn_layer_dims._fields_ = [
     ("d_mlp", c_size_t),
     ("kv_layer", c_size_t),
     ("d_input", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
@@ -1341,7 +1357,7 @@ attn_dims._fields_ = [
     ("mixer", POINTER(attn_mixer_dims)),
     ("layers", POINTER(attn_layer_dims)),
     ("images", POINTER(attn_images_dims)),
-    ("later", c_void_p * 1),
+    ("later", c_void_p * 4),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),
@@ -1432,7 +1448,7 @@ attn_input._fields_ = [
     ("n_continuation_id", c_size_t),
     ("images", POINTER(c_char_p)),
     ("n_image", c_size_t),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1452,7 +1468,7 @@ attn_places._fields_ = [
     ("items", POINTER(attn_item_place)),
     ("n", c_size_t),
     ("others", POINTER(attn_places)),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_chat_request._fields_ = [
     ("form", c_char_p),
@@ -1462,7 +1478,7 @@ attn_chat_request._fields_ = [
     ("tools", c_char_p),
     ("sets", POINTER(c_char_p)),
     ("n_set", c_size_t),
-    ("later", c_void_p * 1),
+    ("later", c_void_p * 4),
 ]
 attn_request_reading._fields_ = [
     ("special", c_int),
@@ -1473,7 +1489,7 @@ attn_request_reading._fields_ = [
     ("places", POINTER(attn_places)),
     ("prompt_name", c_char_p),
     ("image_tiles", c_int),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),
@@ -1482,13 +1498,13 @@ attn_answer_args._fields_ = [
     ("target_id", POINTER(c_int32)),
     ("foil_id", POINTER(c_int32)),
     ("at", attn_number_list),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_label_ids._fields_ = [
     ("ids", POINTER(c_int32)),
     ("n", c_size_t),
     ("name", c_char_p),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_request_labels._fields_ = [
     ("ids", POINTER(attn_label_ids)),
@@ -1547,6 +1563,7 @@ attn_attention._fields_ = [
     ("first_head", c_size_t),
     ("block", attn_mask_block),
     ("blocks", POINTER(attn_mask_blocks)),
+    ("later", c_void_p * 8),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1573,7 +1590,7 @@ attn_trace._fields_ = [
     ("selection", c_void_p),
     ("on_event", attn_trace_fn),
     ("user", c_void_p),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_option._fields_ = [
     ("name", c_char_p),
@@ -1596,6 +1613,7 @@ attn_backdrop._fields_ = [
     ("n_usual", c_size_t),
     ("neutral", c_char_p),
     ("is_ratio", c_bool),
+    ("later", c_void_p * 4),
 ]
 attn_labels._fields_ = [
     ("selection", c_void_p),
@@ -1630,6 +1648,7 @@ attn_labels._fields_ = [
     ("pixels", POINTER(attn_pixels)),
     ("maps", POINTER(c_void_p)),
     ("parks", POINTER(c_bool)),
+    ("later", c_void_p * 8),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1681,7 +1700,7 @@ attn_edit._fields_ = [
     ("function", attn_edit_fn),
     ("user", c_void_p),
     ("offset", c_float),
-    ("later", c_void_p * 1),
+    ("later", c_void_p * 4),
 ]
 attn_edit_target._fields_ = [
     ("at", attn_location),
@@ -1691,6 +1710,7 @@ attn_edit_target._fields_ = [
     ("ld", c_size_t),
     ("data", POINTER(c_float)),
     ("n_uncounted", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_request_edits._fields_ = [
     ("items", POINTER(attn_edit)),
@@ -1714,7 +1734,7 @@ attn_request_selection._fields_ = [
     ("has_gradients", c_bool),
     ("at_mask", c_bool),
     ("tiles", attn_number_list),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_request_outputs._fields_ = [
     ("items", POINTER(attn_output)),
@@ -1890,7 +1910,7 @@ attn_intervention._fields_ = [
     ("name", c_char_p),
     ("text", c_char_p),
     ("made_layers", POINTER(c_int64)),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_edit_texts._fields_ = [
     ("ablate", c_char_p),
@@ -2642,6 +2662,7 @@ FUNCTIONS = {
     "attn_status_text": (c_char_p, [c_int]),
     "attn_error_set": (c_int, [POINTER(attn_error), c_int, c_char_p]),
     "attn_request_stage_text": (c_char_p, [c_int]),
+    "attn_reason_text": (c_char_p, [c_int]),
     "attn_note_name": (c_char_p, [c_int]),
     "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
@@ -2775,7 +2796,6 @@ FUNCTIONS = {
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_head_cards_create": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_cards_free": (None, [c_void_p]),
-    "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_many_options_init": (POINTER(attn_many_options), [POINTER(attn_many_options), c_size_t]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_item_calls), POINTER(attn_error)]),

@@ -85,7 +85,7 @@ class _Many:
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
         parts = {name: item.get(name) for name in PARTS} if isinstance(item, dict) else {}
         image, continuation = (item.get("image"), item.get("continuation")) if isinstance(item, dict) else (None, None)
-        failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None and text is None else _failure_of(text)
+        failure = c.ATTN_REASON_BAD_IMAGE if image is not None and text is None else _failure_of(text)
         try:
             if text is not None or image is None:
                 fill_input(record.input, text, "text", keep)
@@ -99,9 +99,9 @@ class _Many:
             if isinstance(item, dict) and isinstance(item.get("neutral"), str):
                 record.neutral.text = terminated(item["neutral"], "neutral")
             if source is not None:
-                failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
+                failure = c.ATTN_REASON_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
-            failure = c.ATTN_RECORD_FAILURE_BAD_VALUE
+            failure = c.ATTN_REASON_BAD_VALUE
             if isinstance(item, dict):
                 _refuse_questions(item)
             fill_pair(record.input, record.source, keep, **parts)
@@ -158,7 +158,7 @@ class _Many:
         if failure:
             result.error = error_of(c.attn_item_result.from_address(found).err)
             result.error.stage = result.error.stage or "input"
-            result.error.code = lib.attn_record_failure_code(failure).decode()
+            result.error.code = lib.attn_reason_text(failure).decode()
             return is_followed, result
         result._again = self.again, (item, bool(c.attn_labels.from_address(labels).pixels))
         result.read_labels(labels, n_token, self.has_queries, self.host.texts)
@@ -223,8 +223,8 @@ def _refuse_questions(item: dict) -> None:
 def _failure_of(text) -> int:
     """Why a record fails whose text is TEXT, if it cannot be one."""
     if isinstance(text, (str, bytes, bytearray)):
-        return c.ATTN_RECORD_FAILURE_BAD_TEXT
-    return c.ATTN_RECORD_FAILURE_BAD_IDS if hasattr(text, "__len__") else c.ATTN_RECORD_FAILURE_NO_TEXT
+        return c.ATTN_REASON_BAD_TEXT
+    return c.ATTN_REASON_BAD_IDS if hasattr(text, "__len__") else c.ATTN_REASON_NO_TEXT
 
 
 def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise",

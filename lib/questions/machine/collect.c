@@ -131,7 +131,7 @@ static bool has_cells(const struct attn_collect_args *args, const struct attn_re
 static enum attn_status check_cells(const struct collecting *collecting, struct attn_site_set sites,
                                     struct attn_error *err)
 {
-    if (!attn_sites_have(sites, ATTN_SITE_PATTERN) || attn_sites_count(sites) != 1)
+    if (!attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_PATTERN)))
         return attn_error_of(attn_error_set(err, ATTN_INVALID,
                                             "rows hold the cells of `sites` pattern alone; lines "
                                             "of JSON and .npz hold every tensor"),

@@ -244,7 +244,7 @@ uint64_t attn_item_defaults_keys(const struct attn_item_defaults *defaults)
 
 void attn_item_defaults_take(struct attn_item_defaults *defaults, const struct attn_item *item)
 {
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_REASON_NONE)
         return;
     for (size_t i = 0; defaults->untaken != 0 && i < defaults->n; i++) {
         const struct attn_item_default *one = &defaults->items[i];

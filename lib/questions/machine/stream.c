@@ -333,7 +333,7 @@ enum attn_status attn_stream_first(struct attn_stream *stream, const struct attn
         attn_item_choose(next, pairs_of(stream));
         if (next)
             choose_label(stream, next);
-        if (next && next->failure == ATTN_RECORD_FAILURE_NONE)
+        if (next && next->failure == ATTN_REASON_NONE)
             stream->first = next;
         stream->has_met = !next || stream->first || i + 1 == MOST_MET;
     }
@@ -357,7 +357,7 @@ static enum attn_status look_for_defaults(struct attn_stream *stream, struct att
     ATTN_TRY(attn_items_open_again(stream->args->items, &items, err));
     while (defaults.untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
         attn_item_choose(item, pairs_of(stream));
-        is_empty = is_empty && item->failure != ATTN_RECORD_FAILURE_NONE;
+        is_empty = is_empty && item->failure != ATTN_REASON_NONE;
         attn_item_defaults_take(&defaults, item);
         attn_item_free(item);
     }
@@ -445,10 +445,10 @@ static void note_labels(struct attn_stream *stream, const struct attn_item *item
     char names[ATTN_ERROR_HINT_SIZE];
 
     if (stream->is_labeled ||
-        (item->failure != ATTN_RECORD_FAILURE_NONE && item->failure != ATTN_RECORD_FAILURE_NO_TEXT))
+        (item->failure != ATTN_REASON_NONE && item->failure != ATTN_REASON_NO_TEXT))
         return;
     stream->is_labeled = true;
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_REASON_NONE)
         note_meant(stream, item, "text");
     for (size_t p = 0; question && p < question->n_part; p++)
         for (size_t i = 0; i < question->parts[p].list->n; i++) {
@@ -587,12 +587,12 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
                                     struct attn_error *err)
 {
     char message[ATTN_SPACES_MESSAGE_SIZE];
-    bool has_failed = result->failure != ATTN_RECORD_FAILURE_NONE;
+    bool has_failed = result->failure != ATTN_REASON_NONE;
 
     if (!has_failed && !stream->procedure->items.is_listed)
         has_failed = attn_fold_check(stream->fold, result, &result->err) != ATTN_OK;
-    if (has_failed && result->failure == ATTN_RECORD_FAILURE_NONE)
-        result->failure = ATTN_RECORD_FAILURE_NO_FIT; /* the item does not fit the question */
+    if (has_failed && result->failure == ATTN_REASON_NONE)
+        result->failure = ATTN_REASON_NO_FIT; /* the item does not fit the question */
     if (has_failed)
         return ATTN_OK;
     if (stream->result.n_before > 0) { /* the rows of earlier items have nothing beside them */
@@ -673,9 +673,9 @@ static enum attn_status done(void *user, const struct attn_item_result *given,
         ATTN_TRY(attn_error_at(attn_each_file_write(&stream->file, &result, err), ATTN_STAGE_OUTPUT,
                                err));
     stream->result.n_item++;
-    stream->result.n_failed += result.failure != ATTN_RECORD_FAILURE_NONE;
+    stream->result.n_failed += result.failure != ATTN_REASON_NONE;
     report(stream, attn_items_share_at(stream->args->items, result.item->end));
-    if (has_answers(stream) && result.failure != ATTN_RECORD_FAILURE_NONE)
+    if (has_answers(stream) && result.failure != ATTN_REASON_NONE)
         attn_item_notes_failure(stream->notes, &result);
     return check_failures(stream, err);
 }

@@ -214,11 +214,10 @@ static enum attn_status end_only(void *user, const struct attn_item_result *resu
     const struct attn_score_args *args = frame->args;
     const size_t n_ctx = frame->config->n_ctx;
 
-    if (result->failure == ATTN_RECORD_FAILURE_NONE)
+    if (result->failure == ATTN_REASON_NONE)
         return ATTN_OK;
     attn_error_copy(err, &result->err);
-    if (result->failure == ATTN_RECORD_FAILURE_TOO_LONG && args->stride == 0 &&
-        !frame->config->is_encoder)
+    if (result->failure == ATTN_REASON_TOO_LONG && args->stride == 0 && !frame->config->is_encoder)
         attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
                         n_ctx > 1 ? n_ctx / 2 : 1);
     return attn_error_at(result->err.status, ATTN_STAGE_INPUT, err);

@@ -208,7 +208,7 @@ static enum attn_status take_earlier(struct attn_each_file *file, struct attn_ea
             status = taker->take(taker->user, &found, err);
         if (status == ATTN_OK && !is_over) {
             read_item(file, found.item);
-            taker->result->n_failed += found.failure != ATTN_RECORD_FAILURE_NONE;
+            taker->result->n_failed += found.failure != ATTN_REASON_NONE;
             file->n_item++;
         }
         attn_earlier_release(earlier);

@@ -337,9 +337,8 @@ static enum attn_status read_item(struct attn_earlier *earlier, struct attn_item
 /* Returns true if ITEM could be read, so that the labels of all items are known. */
 static bool is_read(const struct attn_item *item)
 {
-    return item->failure != ATTN_RECORD_FAILURE_BAD_JSON &&
-           item->failure != ATTN_RECORD_FAILURE_BAD_CSV &&
-           item->failure != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
+    return item->failure != ATTN_REASON_BAD_JSON && item->failure != ATTN_REASON_BAD_CSV &&
+           item->failure != ATTN_REASON_LINE_TOO_LONG;
 }
 
 /* Checks the header, which has the labels of the first item that can be read. */
@@ -413,9 +412,8 @@ enum attn_status attn_earlier_next(struct attn_earlier *earlier, struct attn_ite
         return ATTN_OK;
     earlier->has_rows = false;
     if (earlier->has_failed)
-        result->failure = earlier->item->failure != ATTN_RECORD_FAILURE_NONE
-                              ? earlier->item->failure
-                              : ATTN_RECORD_FAILURE_NO_FIT;
+        result->failure = earlier->item->failure != ATTN_REASON_NONE ? earlier->item->failure
+                                                                     : ATTN_REASON_NO_FIT;
     else
         result->rows = earlier->table;
     return ATTN_OK;

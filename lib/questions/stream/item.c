@@ -58,7 +58,7 @@ static enum attn_status take_marks(struct attn_item *item, struct attn_input *in
     input->text = text;
     input->n_text = used;
     if (name.size > 0)
-        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_TEXT, "its last mark has no ']'");
+        attn_item_fail(item, ATTN_REASON_BAD_TEXT, "its last mark has no ']'");
     status = status == ATTN_OK ? attn_buffer_check(&name, err) : status;
     attn_buffer_release(&name);
     return status;
@@ -70,7 +70,7 @@ static enum attn_status take_all_marks(struct attn_item *item, struct attn_error
         for (size_t i = 0; i < 2; i++) {
             struct attn_input *input = p == 0 ? &item->input : &item->texts[2 * p + i];
 
-            if (input->text && p + i != 1 && item->failure == ATTN_RECORD_FAILURE_NONE)
+            if (input->text && p + i != 1 && item->failure == ATTN_REASON_NONE)
                 ATTN_TRY(take_marks(item, input, i == 0, err));
         }
     return ATTN_OK;
@@ -105,12 +105,12 @@ enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct
 {
     const struct attn_error why = item->err;
 
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_REASON_NONE)
         attn_item_fail(item, item->failure, "%s", why.message);
     if (has_marks)
         ATTN_TRY(take_all_marks(item, err));
     attn_item_choose_first(item);
-    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+    if (item->failure == ATTN_REASON_BAD_JSON)
         item->n_label = 0;
     return place_labels(item, err);
 }

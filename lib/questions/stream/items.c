@@ -125,8 +125,8 @@ static enum attn_status read_words(struct attn_items *items, struct attn_item *i
         if (why.status == ATTN_OK)
             ATTN_TRY(attn_word_lines_add(&items->words, &items->csv, item, err));
         else
-            attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
-        if (item->failure != ATTN_RECORD_FAILURE_NONE && failed == 0)
+            attn_item_fail(item, ATTN_REASON_BAD_CSV, "%s", why.message);
+        if (item->failure != ATTN_REASON_NONE && failed == 0)
             failed = line;
         item->end = items->line.end;
         item->seal = items->seal;
@@ -156,7 +156,7 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
     const char *text = text_of_line(items, &size);
 
     if (items->line.is_too_long) {
-        attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
+        attn_item_fail(item, ATTN_REASON_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
                        "it has", attn_quantity_count(items->line.size, bytes),
                        attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
@@ -170,11 +170,11 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
         ATTN_TRY(are_words(items) ? read_words(items, item, err)
                                   : attn_item_read_fields(&items->csv, item, err));
     } else {
-        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
+        attn_item_fail(item, ATTN_REASON_BAD_CSV, "%s", why.message);
         return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
     }
     ATTN_TRY(attn_item_finish(item, items->options.has_marks, err));
-    if (items->has_labels || item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+    if (items->has_labels || item->failure == ATTN_REASON_BAD_JSON)
         return ATTN_OK;
     items->has_labels = true;
     for (size_t i = 0; i < item->n_label; i++)

@@ -61,6 +61,20 @@ static enum attn_status read_window(struct many *many, struct attn_many_item *it
     return ATTN_OK;
 }
 
+/* The approximate size in bytes of the texts and the arrays of ITEM. */
+static size_t count_bytes(const struct attn_item *item)
+{
+    const struct attn_input *inputs[] = {&item->input, &item->other, &item->source};
+    size_t n_byte = item->n_id + item->words.n * item->n_row_label * sizeof *item->row_labels;
+
+    for (size_t i = 0; i < 3; i++)
+        n_byte += inputs[i]->n_text + inputs[i]->n_pair +
+                  (inputs[i]->n_id + inputs[i]->n_type + inputs[i]->n_key_mask) * sizeof(int32_t);
+    for (size_t i = 0; i < item->n_next; i++)
+        n_byte += strlen(item->next[i]);
+    return n_byte;
+}
+
 /* Reads the next text into SLOT. Implements `read` of struct attn_window_form. */
 static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *is_over,
                                   struct attn_error *err)
@@ -79,13 +93,13 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
     if (*is_over)
         return ATTN_OK;
     item->is_last = many->calls->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
-                    item->given->failure != ATTN_RECORD_FAILURE_NONE;
+                    item->given->failure != ATTN_REASON_NONE;
     if (many->task && !many->whole)
         ATTN_TRY(attn_many_whole_read(many->task, item->given, &many->whole, err));
     if (many->whole)
         ATTN_TRY(read_window(many, item, err));
     many->half = item->is_last ? NULL : item->given;
-    *n_byte = sizeof *item + sizeof *item->given + attn_item_n_byte(item->given);
+    *n_byte = sizeof *item + sizeof *item->given + count_bytes(item->given);
     return ATTN_OK;
 }
 
@@ -96,7 +110,7 @@ static size_t guess_rows(const void *slot)
     const struct attn_many_item *item = slot;
     const struct attn_input *input = attn_many_item_input(item);
 
-    if (item->given->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->given->failure != ATTN_REASON_NONE)
         return 0;
     if (input->image)
         return PICTURE_ROWS;
@@ -196,9 +210,9 @@ static enum attn_status find(struct many *many, const struct attn_many_item *ite
     const bool is_part = item->whole && !item->is_last;
 
     many->failure = (struct attn_error){.status = ATTN_OK};
-    if (item->whole && why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE)
+    if (item->whole && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE)
         ATTN_TRY(join_window(many, item, result, err));
-    if (!is_part && why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE) {
+    if (!is_part && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE) {
         result->rows = many->rows;
         result->beside = many->beside;
         why.status = attn_error_at(many->calls->find(many->calls->user, result, &why),
@@ -209,10 +223,10 @@ static enum attn_status find(struct many *many, const struct attn_many_item *ite
             return attn_error_copy(err, &why);
     }
     if (why.status != ATTN_OK) {
-        result->failure = ATTN_RECORD_FAILURE_NO_FIT;
+        result->failure = ATTN_REASON_NO_FIT;
         result->err = why;
     }
-    if (!result->is_last && result->failure != ATTN_RECORD_FAILURE_NONE)
+    if (!result->is_last && result->failure != ATTN_REASON_NONE)
         many->failure = result->err;
     return ATTN_OK;
 }
@@ -312,7 +326,7 @@ static enum attn_status compute_alone(const struct batch *batch, size_t number,
     struct attn_many_item *item = attn_window_slot(batch->window, number);
     const bool is_long = item->n_row > ATTN_MANY_MOST_ROWS;
 
-    if (item->failure == ATTN_RECORD_FAILURE_NONE) {
+    if (item->failure == ATTN_REASON_NONE) {
         enum attn_status status;
 
         if (!attn_window_begin(batch->window, number, item->n_byte, is_long))
@@ -375,13 +389,13 @@ static enum attn_status answer(void *user, struct attn_window *window, int worke
                                         .failure = item->given->failure,
                                         .spaces = &item->answer->spaces,
                                         .err = item->given->err};
-    if (result->failure == ATTN_RECORD_FAILURE_NONE) {
+    if (result->failure == ATTN_REASON_NONE) {
         struct attn_error why = {0};
 
         why.status = many->calls->ask(many->calls->user, result, &why);
         result->err = why;
         if (why.status != ATTN_OK)
-            result->failure = ATTN_RECORD_FAILURE_NO_FIT;
+            result->failure = ATTN_REASON_NO_FIT;
         result->is_general =
             why.status != ATTN_OK && (result->is_general || !is_of_item(why.status, &why));
     }

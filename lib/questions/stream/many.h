@@ -72,7 +72,7 @@ ATTN_API struct attn_many_options *attn_many_options_init(struct attn_many_optio
 struct attn_item_result {
     const struct attn_item *item;
     bool is_second, is_last;          /* which of the texts of a pair it is */
-    enum attn_record_failure failure; /* why it failed; NONE: it did not */
+    enum attn_reason failure;         /* why it failed; NONE: it did not */
     size_t n_token;                   /* 0 if it failed */
     const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
                                          failed */

@@ -279,7 +279,7 @@ enum attn_status attn_many_whole_read(const struct attn_many_task *task,
     struct attn_sequence *text;
     enum attn_status status = ATTN_OK;
 
-    if (task->options.stride == 0 || given->failure != ATTN_RECORD_FAILURE_NONE ||
+    if (task->options.stride == 0 || given->failure != ATTN_REASON_NONE ||
         given->pair != ATTN_ITEM_SINGLE || given->messages || !attn_input_is_given(&given->input) ||
         given->input.embeddings || attn_input_is_picture(&given->input) ||
         attn_model_config(task->host->model)->is_encoder)
@@ -340,70 +340,67 @@ void attn_many_whole_free(struct attn_many_whole *whole)
 
 /* --- Reading an input ------------------------------------------------------------------------ */
 
-static enum attn_record_failure check_count(const struct attn_many_task *task,
-                                            const struct attn_sequence *text,
-                                            const struct attn_input *input, struct attn_error *err)
+static enum attn_reason check_count(const struct attn_many_task *task,
+                                    const struct attn_sequence *text,
+                                    const struct attn_input *input, struct attn_error *err)
 {
     const struct attn_model *model = task->host->model;
     const bool is_of_model = task->n_most == attn_model_config(model)->n_ctx;
 
     if (text->n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        return ATTN_RECORD_FAILURE_EMPTY;
+        return ATTN_REASON_EMPTY;
     }
     if (text->n <= task->n_most)
-        return ATTN_RECORD_FAILURE_NONE;
+        return ATTN_REASON_NONE;
     attn_sequence_refuse_length(text, input, is_of_model ? attn_model_name(model) : NULL,
                                 task->n_most, err);
-    return ATTN_RECORD_FAILURE_TOO_LONG;
+    return ATTN_REASON_TOO_LONG;
 }
 
 /* Checks ITEM before its text is encoded. */
-static enum attn_record_failure check_item(const struct attn_many_task *task,
-                                           const struct attn_many_item *item,
-                                           struct attn_error *err)
+static enum attn_reason check_item(const struct attn_many_task *task,
+                                   const struct attn_many_item *item, struct attn_error *err)
 {
     const struct attn_input *input = attn_many_item_input(item);
-    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
+    enum attn_reason failure = ATTN_REASON_NONE;
 
     if (attn_model_reads_pictures(task->host->model)) {
         if (attn_input_is_picture(input))
-            return ATTN_RECORD_FAILURE_NONE;
+            return ATTN_REASON_NONE;
         attn_error_set(err, ATTN_INVALID, "there is no picture, expected 'image'");
-        return ATTN_RECORD_FAILURE_NO_TEXT;
+        return ATTN_REASON_NO_TEXT;
     }
     if (!attn_input_is_given(input) && !task->request.chat.messages) {
         attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
-        return ATTN_RECORD_FAILURE_NO_TEXT;
+        return ATTN_REASON_NO_TEXT;
     }
     if (input->ids && !input->embeddings) {
         failure = check_count(task, &(struct attn_sequence){.n = input->n_id}, input, err);
-        if (failure == ATTN_RECORD_FAILURE_NONE &&
+        if (failure == ATTN_REASON_NONE &&
             attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err) != ATTN_OK)
-            failure = ATTN_RECORD_FAILURE_BAD_IDS;
+            failure = ATTN_REASON_BAD_IDS;
     }
-    if (failure == ATTN_RECORD_FAILURE_NONE && task->has_cross &&
+    if (failure == ATTN_REASON_NONE && task->has_cross &&
         attn_source_check(&item->given->source, task->host->model, err) != ATTN_OK)
-        failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+        failure = ATTN_REASON_BAD_SOURCE;
     return failure;
 }
 
 /* Finds why this input fails by repeating the checks one at a time. May replace WHY with a more
  * precise message. */
-static enum attn_record_failure find_failure(const struct attn_many_task *task,
-                                             const struct attn_request *request,
-                                             struct attn_error *why)
+static enum attn_reason find_failure(const struct attn_many_task *task,
+                                     const struct attn_request *request, struct attn_error *why)
 {
     const struct attn_tokenizer *tokenizer = NULL;
     struct attn_input input = request->input;
     struct attn_sequence text = {0}, source = {0};
     struct attn_error found = {0};
-    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
+    enum attn_reason failure = ATTN_REASON_NONE;
     enum attn_status status = ATTN_OK;
 
     if (attn_input_is_picture(&request->input))
-        return why->stage == ATTN_STAGE_INPUT ? ATTN_RECORD_FAILURE_BAD_IMAGE
-                                              : ATTN_RECORD_FAILURE_NO_FIT;
+        return why->stage == ATTN_STAGE_INPUT ? ATTN_REASON_BAD_IMAGE : ATTN_REASON_NO_FIT;
     attn_host_tokenizer(task->host, &tokenizer, NULL);
     if (attn_input_is_text(&input))
         status =
@@ -413,18 +410,18 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     else if (status == ATTN_OK)
         text.n = input.ids ? input.n_id : input.embeddings->shape[0];
     if (status != ATTN_OK)
-        failure = ATTN_RECORD_FAILURE_BAD_TEXT;
+        failure = ATTN_REASON_BAD_TEXT;
     else
         failure = check_count(task, &text, &input, &found);
-    if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
+    if (failure == ATTN_REASON_EMPTY || failure == ATTN_REASON_TOO_LONG)
         *why = found;
-    if (failure == ATTN_RECORD_FAILURE_NONE &&
+    if (failure == ATTN_REASON_NONE &&
         attn_source_read(&request->reading, &request->source, task->host->model, tokenizer, &source,
                          &found) != ATTN_OK)
-        failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+        failure = ATTN_REASON_BAD_SOURCE;
     attn_sequence_release(&text);
     attn_sequence_release(&source);
-    return failure != ATTN_RECORD_FAILURE_NONE ? failure : ATTN_RECORD_FAILURE_NO_FIT;
+    return failure != ATTN_REASON_NONE ? failure : ATTN_REASON_NO_FIT;
 }
 
 /* Whether STATUS is a failure of INPUT, the text of ITEM, and not of memory or the model. */
@@ -476,51 +473,51 @@ static size_t n_logit_row(const struct attn_many_item *item)
 }
 
 /* Checks the prepared run of ITEM, and resolves the position that it names. */
-static enum attn_record_failure check_run(const struct attn_many_task *task,
-                                          struct attn_many_item *item, struct attn_error *err)
+static enum attn_reason check_run(const struct attn_many_task *task, struct attn_many_item *item,
+                                  struct attn_error *err)
 {
     const struct attn_answer_scope scope = attn_run_answer_scope(item->run);
-    const enum attn_record_failure failure =
+    const enum attn_reason failure =
         check_count(task, &item->run->text, &item->run->request.input, err);
     const enum attn_task task_of = attn_model_config(item->run->model)->task;
     const struct attn_number_list *at = &item->given->answer.at;
     struct attn_answer answer;
 
-    if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
+    if (failure != ATTN_REASON_NONE || !task->options.has_logits)
         return failure;
     item->position = item->run->text.n - 1;
     if (attn_model_is_classifier(item->run->model) || task_of == ATTN_TASK_SPANS) {
         item->position = 0;
-        return ATTN_RECORD_FAILURE_NONE;
+        return ATTN_REASON_NONE;
     }
     if (task_of == ATTN_TASK_TOKENS) {
         const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL, .at = *at};
 
         if (attn_run_find_answer(item->run, &args, &answer, err) != ATTN_OK)
-            return ATTN_RECORD_FAILURE_NO_FIT;
+            return ATTN_REASON_NO_FIT;
         item->position = answer.position;
-        return ATTN_RECORD_FAILURE_NONE;
+        return ATTN_REASON_NONE;
     }
     if (!attn_number_list_is_given(at) && attn_model_config(item->run->model)->is_encoder &&
         attn_mask_find(&scope, "at", &item->position, err) != ATTN_OK)
-        return ATTN_RECORD_FAILURE_NO_FIT;
+        return ATTN_REASON_NO_FIT;
     if (!attn_number_list_is_given(at) ||
         attn_position_find(&item->run->text, "at", at, &item->position, err) == ATTN_OK)
-        return ATTN_RECORD_FAILURE_NONE;
-    return ATTN_RECORD_FAILURE_NO_FIT;
+        return ATTN_REASON_NONE;
+    return ATTN_REASON_NO_FIT;
 }
 
 /* Reads the input of an item that has not failed yet. If reading fails, *failure and WHY receive
  * the reason. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
-                                   enum attn_record_failure *failure, struct attn_error *why)
+                                   enum attn_reason *failure, struct attn_error *why)
 {
     const struct attn_item *given = item->given;
     struct attn_request request = task->request;
     enum attn_status status;
 
     *failure = check_item(task, item, why);
-    if (*failure != ATTN_RECORD_FAILURE_NONE)
+    if (*failure != ATTN_REASON_NONE)
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
@@ -540,12 +537,11 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));
         *failure = check_run(task, item, why);
-        if (*failure == ATTN_RECORD_FAILURE_NONE && is_masked(task) &&
+        if (*failure == ATTN_REASON_NONE && is_masked(task) &&
             attn_run_check_time(item->run, item->run->text.n, why) != ATTN_OK)
-            *failure = ATTN_RECORD_FAILURE_NO_FIT;
+            *failure = ATTN_REASON_NO_FIT;
     } else if (is_of_input(task, given, &request.input, status, why)) {
-        *failure =
-            given->messages ? ATTN_RECORD_FAILURE_BAD_VALUE : find_failure(task, &request, why);
+        *failure = given->messages ? ATTN_REASON_BAD_VALUE : find_failure(task, &request, why);
     } else {
         return status;
     }
@@ -559,11 +555,11 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
     struct attn_error why = {0};
 
     item->failure = given->failure;
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_REASON_NONE)
         return ATTN_OK;
     if (read_input(task, item, &item->failure, &why) != ATTN_OK)
         return attn_error_copy(err, &why);
-    if (item->failure != ATTN_RECORD_FAILURE_NONE) {
+    if (item->failure != ATTN_REASON_NONE) {
         attn_run_free(item->run);
         item->run = NULL;
         ATTN_TRY(ATTN_ALLOC(item->why, 1, err));

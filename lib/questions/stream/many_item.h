@@ -71,7 +71,7 @@ struct attn_many_item {
     struct attn_input window; /* these ids */
 
     /* Set by attn_many_item_prepare: */
-    enum attn_record_failure failure;
+    enum attn_reason failure;
     struct attn_error *why; /* owns; why it failed, unless the item had failed before; or NULL */
     struct attn_run *run;   /* owns; NULL if it failed */
     size_t n_row;           /* its positions; 0 if it failed */

@@ -53,7 +53,7 @@ static void push_labels(struct attn_json_writer *json, const struct attn_item_re
 void attn_record_error_push(struct attn_json_writer *json, const struct attn_item_result *result)
 {
     attn_json_begin(attn_json_key(json, "error"), '{');
-    attn_json_text(attn_json_key(json, "code"), attn_record_failure_code(result->failure));
+    attn_json_text(attn_json_key(json, "code"), attn_reason_text(result->failure));
     attn_json_text(attn_json_key(json, "message"), result->err.message);
     attn_json_end(json);
 }

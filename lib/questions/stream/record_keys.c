@@ -17,8 +17,8 @@ enum {
 #define AT_INPUT(member, field) (AT(member) + offsetof(struct attn_input, field))
 #define ROW(word, prefix, type, code, what, first, other)                                          \
     {                                                                                              \
-        (word), sizeof(word) - 1, (prefix), ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what),   \
-            (first), (other)                                                                       \
+        (word), sizeof(word) - 1, (prefix), ATTN_KEY_##type, ATTN_REASON_##code, (what), (first),  \
+            (other)                                                                                \
     }
 #define KEY(word, type, code, what, first, other) ROW(word, NULL, type, code, what, first, other)
 #define VALUE_KEY(word, type, what, member) KEY(word, type, BAD_VALUE, what, AT(member), AT(member))
@@ -92,7 +92,7 @@ static bool is_name(const char *name, const char *text, size_t size)
 static void take_param(const struct attn_param *param, struct attn_record_key *key)
 {
     *key = (struct attn_record_key){.name = param->prefix ? param->of : param->name,
-                                    .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+                                    .failure = ATTN_REASON_BAD_VALUE};
     key->n_name = strlen(key->name);
     key->kind = param->type == ATTN_PARAM_ID     ? ATTN_KEY_TOKEN
                 : param->type == ATTN_PARAM_LIST ? ATTN_KEY_POSITION
@@ -138,8 +138,7 @@ void attn_record_find_key(const char *name, size_t size, struct attn_record_key 
             *key = keys[i];
             return;
         }
-    *key =
-        (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+    *key = (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_REASON_BAD_VALUE};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (is_name(answers[i]->items[0].name, name, size)) {
             take_param(&answers[i]->items[0], key);

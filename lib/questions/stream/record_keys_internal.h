@@ -48,7 +48,7 @@ struct attn_record_key {
     size_t n_name;
     const char *form; /* what the value begins with, "ids:"; NULL: the key's own form */
     enum attn_key_kind kind;
-    enum attn_record_failure failure; /* failure code for values of another type */
+    enum attn_reason failure; /* failure code for values of another type */
     unsigned traits;
     size_t at, second; /* offsets in struct attn_item, or in its `texts` */
 };
@@ -87,7 +87,7 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
                                  struct attn_record_value *value, struct attn_error *err);
 
 /* Marks the record as failed because NAME has VALUE, unless it failed before. */
-void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+void attn_record_refuse(struct attn_item *item, enum attn_reason failure, const char *name,
                         const struct attn_record_value *value, const char *expected);
 
 /* Returns a null-terminated copy of a string, or of a number as written; NULL on failure. */

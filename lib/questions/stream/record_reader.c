@@ -35,8 +35,8 @@ static void place_key_mask(struct attn_item *item)
 static void check_values(struct attn_item *item)
 {
     place_key_mask(item);
-    if (item->images[0] && item->input.n_image > 0 && item->failure == ATTN_RECORD_FAILURE_NONE) {
-        item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    if (item->images[0] && item->input.n_image > 0 && item->failure == ATTN_REASON_NONE) {
+        item->failure = ATTN_REASON_BAD_VALUE;
         attn_error_set(&item->err, ATTN_INVALID,
                        "it has 'image' and 'images', expected one of them");
     }
@@ -79,7 +79,7 @@ static enum attn_status read_member(struct line_reading *reading,
     if (value.token.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (key.n_name == 0 || strlen(key.name) < key.n_name)
-        attn_record_refuse(reading->item, ATTN_RECORD_FAILURE_BAD_VALUE, key.name, &name,
+        attn_record_refuse(reading->item, ATTN_REASON_BAD_VALUE, key.name, &name,
                            "names of keys without NUL that are not empty");
     else
         ATTN_TRY(attn_record_set(reading->item, &key, &value, err));
@@ -103,11 +103,10 @@ static enum attn_status check_line(const struct line_reading *reading, struct at
     if (status == ATTN_NO_MEMORY)
         return attn_error_copy(err, &why);
     if (status != ATTN_OK) {
-        item->failure = ATTN_RECORD_FAILURE_BAD_JSON;
+        item->failure = ATTN_REASON_BAD_JSON;
         item->err = why;
     } else if (first.token.type != ATTN_JSON_OBJECT_BEGIN) {
-        attn_record_refuse(reading->item, ATTN_RECORD_FAILURE_BAD_JSON, "line", &first,
-                           "an object");
+        attn_record_refuse(reading->item, ATTN_REASON_BAD_JSON, "line", &first, "an object");
     }
     return ATTN_OK;
 }
@@ -117,7 +116,7 @@ static enum attn_status read_members(struct line_reading *reading, struct attn_e
     struct attn_json_token token;
 
     ATTN_TRY(check_line(reading, err));
-    if (reading->item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (reading->item->failure != ATTN_REASON_NONE)
         return ATTN_OK;
     ATTN_TRY(attn_json_next(&reading->json, &token, err));
     for (;;) {

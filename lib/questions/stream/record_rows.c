@@ -152,7 +152,7 @@ static void append_csv(struct attn_record_writer *writer, const struct attn_item
         size_t used = 0;
 
         attn_fixed_text_append(text, sizeof text, &used, "%s: %s",
-                               attn_record_failure_code(result->failure), result->err.message);
+                               attn_reason_text(result->failure), result->err.message);
         attn_csv_text_append(out, text, used);
     }
     attn_buffer_append_char(out, '\n');
@@ -272,12 +272,12 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
     struct attn_record_rows *rows = writer->rows;
     const bool had_columns = rows->has_columns;
     const size_t n_row = result->failure ? 0 : attn_table_n_row(result->rows);
-    const enum attn_record_failure found = result->item->failure;
+    const enum attn_reason found = result->item->failure;
     struct attn_buffer *out = &writer->text;
 
     if (rows->has_columns || /* an earlier item succeeded, perhaps before a restart */
-        (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
-         found != ATTN_RECORD_FAILURE_LINE_TOO_LONG))
+        (found != ATTN_REASON_BAD_JSON && found != ATTN_REASON_BAD_CSV &&
+         found != ATTN_REASON_LINE_TOO_LONG))
         ATTN_TRY(take_labels(writer, err));
     if (!result->failure && !had_columns)
         ATTN_TRY(take_columns(rows, result->rows, err));

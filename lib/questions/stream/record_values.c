@@ -146,13 +146,13 @@ static bool read_label_value(const struct attn_json_token *token, struct attn_ce
 
 /* --- Failures --------------------------------------------------------------------------------- */
 
-static void refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+static void refuse(struct attn_item *item, enum attn_reason failure, const char *name,
                    const struct attn_json_token *found, bool is_json, const char *expected)
 {
     char place[40] = "";
     size_t used = 0;
 
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_REASON_NONE)
         return;
     if (is_json)
         attn_fixed_text_append(place, sizeof place, &used, " at byte %zu", found->offset);
@@ -162,7 +162,7 @@ static void refuse(struct attn_item *item, enum attn_record_failure failure, con
                    expected);
 }
 
-void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+void attn_record_refuse(struct attn_item *item, enum attn_reason failure, const char *name,
                         const struct attn_record_value *value, const char *expected)
 {
     refuse(item, failure, name, &value->token, value->json != NULL, expected);
@@ -406,7 +406,7 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     if (status != ATTN_OK) {
         if (why.status == ATTN_NO_MEMORY)
             return attn_error_copy(err, &why);
-        if (item->failure == ATTN_RECORD_FAILURE_NONE) {
+        if (item->failure == ATTN_REASON_NONE) {
             item->failure = setting->key->failure;
             item->err = why;
         }

@@ -16,8 +16,8 @@ bool attn_word_lines_find(struct attn_word_lines *lines, struct attn_csv_reader 
     for (size_t i = 0; i < csv->n_column; i++) {
         const char *name = csv->columns[i].name;
 
-        csv->columns[i].key = (struct attn_record_key){.kind = ATTN_KEY_LABEL,
-                                                       .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+        csv->columns[i].key =
+            (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_REASON_BAD_VALUE};
         if (strcmp(name, "word") == 0)
             lines->word = i;
         else if (strcmp(name, "item") == 0)
@@ -148,7 +148,7 @@ enum attn_status attn_word_lines_add(struct attn_word_lines *lines,
 
     attn_record_trim(&word, &size);
     if (size == 0 || memchr(word, '\0', size))
-        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_TEXT, "word %zu is %s", item->words.n,
+        attn_item_fail(item, ATTN_REASON_BAD_TEXT, "word %zu is %s", item->words.n,
                        size == 0 ? "empty" : "no text, it has a NUL");
     ATTN_TRY(add_labels(lines, csv, item, err));
     if (item->words.n > 0 && !is_glued)

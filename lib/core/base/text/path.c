@@ -95,14 +95,6 @@ void attn_path_names_release(struct attn_path_names *folder)
     *folder = (struct attn_path_names){0};
 }
 
-bool attn_path_names_has(const struct attn_path_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->n; i++)
-        if (strcmp(names->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 bool attn_path_is_folder(const char *path)
 {
     return attn_os_kind(path) == ATTN_OS_FOLDER;

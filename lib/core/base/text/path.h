@@ -37,8 +37,6 @@ enum attn_status attn_path_list_below(const char *path, int depth, struct attn_p
 enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
                                      struct attn_error *err);
 
-bool attn_path_names_has(const struct attn_path_names *names, const char *name);
-
 /* Returns true if PATH is a folder, or a link to one. */
 bool attn_path_is_folder(const char *path);
 

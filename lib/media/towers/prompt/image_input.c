@@ -51,6 +51,7 @@ static enum attn_status check_prompt(const struct attn_request *request,
                                      const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_input *input = &request->input;
+    const bool is_bare = request->chat.form && !attn_chat_is_wanted(&request->chat);
     const struct attn_vision_family *family = attn_model_config(model)->vision.family;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
 
@@ -63,7 +64,7 @@ static enum attn_status check_prompt(const struct attn_request *request,
     if (input->embeddings || (!input->text && !input->ids))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given without a text, expected a question, or `ids`");
-    if (!attn_input_is_text(input) && (has_answer(input) || attn_chat_is_off(&request->chat)))
+    if (!attn_input_is_text(input) && (has_answer(input) || is_bare))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `ids` are given",
                            has_answer(input) ? "continuation" : "chat");
     return ATTN_OK;
@@ -76,7 +77,7 @@ enum attn_status attn_image_input_check(const struct attn_request *request,
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const bool reads_both = attn_model_config(model)->vision.family;
     const bool is_picture = attn_input_is_picture(input);
-    const bool is_bare = is_picture && attn_chat_is_off(&request->chat);
+    const bool is_bare = is_picture && request->chat.form && !attn_chat_is_wanted(&request->chat);
     const char *of_text = input->pair       ? "pair"
                           : input->types    ? "types"
                           : input->key_mask ? "key_mask"

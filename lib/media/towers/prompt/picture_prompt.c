@@ -255,7 +255,8 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
     const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0};
     const char *mark = reading->family->text.placeholder;
     const size_t n = count_marks(reading, input->text, input->n_text, plain);
-    const bool is_asked = !attn_chat_is_off(reading->chat), is_chat = n == 0 && is_asked;
+    const bool is_asked = !reading->chat->form || attn_chat_is_wanted(reading->chat);
+    const bool is_chat = n == 0 && is_asked;
 
     ATTN_TRY(ATTN_ALLOC(reading->replacements, n_image, err));
     if (n > 0 && n != n_image)

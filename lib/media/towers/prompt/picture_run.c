@@ -167,7 +167,7 @@ static enum attn_status set_dims(struct attn_run *run, struct attn_dims *dims,
                                                          .height = (uint32_t)image->pixels->height,
                                                          .width = (uint32_t)image->pixels->width};
     }
-    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image, seen->n_row};
+    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image, seen->n_row, {NULL}};
     dims->picture = *run->image_sizes;
     dims->images = seen->n_image > 1 || seen->n_row > seen->n_cell ? &run->images : NULL;
     if (run->before.n_chosen > 0) {
