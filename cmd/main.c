@@ -23,12 +23,11 @@
 #define COMPILER "gcc", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__
 #endif
 
-/* ATTN_COMMIT comes from the Makefile. */
+/* ATTN_BUILD, the version with the number of the build, and ATTN_COMMIT come from the Makefile. */
 static void print_version(struct attn_sink *out)
 {
     print(out,
-          "attn-cli " ATTN_VERSION " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS
-          ", %s %d.%d.%d%s)\n",
+          "attn-cli " ATTN_BUILD " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS ", %s %d.%d.%d%s)\n",
           attn_isa_name(attn_isa_detect()), attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
           attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
 }
