@@ -7,7 +7,8 @@
 #   facts.sh require         fails for a release, of which no package may be made, while an address is of example.org
 #   facts.sh module FOLDER [VERSION]       writes FOLDER/version.py, which the Python module in FOLDER takes its version from
 #   facts.sh dist-info FOLDER INSTALLER    writes FOLDER/attn_cli-VERSION.dist-info and FOLDER/attn/version.py for a distribution
-#   facts.sh agree           fails if CITATION.cff and CHANGELOG.md are of another version, or a recipe lacks a licence
+#   facts.sh agree           fails if CITATION.cff, CHANGELOG.md or the module are of another version, if the first section of
+#                            CHANGELOG.md is too long or has other headings, or if a recipe lacks a licence
 #
 # The version has four forms, and no other place converts them:
 #
@@ -76,6 +77,25 @@ check_agreement() {
         fail "CITATION.cff: date-released is '$(cited date-released)', expected '$date'"
 }
 
+# The first section of CHANGELOG.md: its size, its headings, and lines that each say one change.
+check_changes() {
+    local problem
+    problem=$(awk -v known=' Run Heads Questions Files Library Packages ' '
+        /^## / { if (inside++) exit; next }
+        !inside { next }
+        { words += NF }
+        /^### / && (!index(known, " " $2 " ") || NF != 2 || $2 in seen) { print "the heading \"" $0 "\", expected one of" known "once" }
+        /^### / { seen[$2]; next }
+        /^- / { n++ }
+        /^- / && NF - 1 > 25 { print NF - 1 " words, expected at most 25: " $0 }
+        /^[^-]/ && n { print "a line that belongs to no change: " $0 }
+        END {
+            if (!n) print "no line of a change"
+            if (words > 1200) print words " words, expected at most 1200"
+        }' CHANGELOG.md)
+    [ -z "$problem" ] || fail "CHANGELOG.md, the first section: $(head -n 1 <<<"$problem")"
+}
+
 # A package has the licences of what the sources contain of others (PORTS), built from a recipe, too.
 check_licences() {
     local licence file
@@ -119,7 +139,7 @@ fill)
     ;;
 require) [[ $version = *.dev* ]] || require_addresses ;;
 require-always) require_addresses ;; # before a release is made
-agree) check_agreement && check_licences ;;
+agree) check_agreement && check_changes && check_licences ;;
 dist-info) write_dist_info "$2" "$3" ;;
 *) fail 'usage: facts.sh versions [VERSION], fill FILE..., require, agree, module FOLDER [VERSION], dist-info FOLDER INSTALLER' ;;
 esac

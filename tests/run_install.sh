@@ -191,10 +191,11 @@ asks_once_for_all_packages() {
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
-    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff .gitignore "$tree" &&
+    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" &&
         "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
     sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/core/base/version.h"
     sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
+    "$tree/.packaging/facts.sh" module lib/python/attn 9.0.0.dev0
     printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
     while IFS='|' read -r file edit expected; do
         cp "$tree/$file" "$scratch/whole" && sed -i "$edit" "$tree/$file" && "${git[@]}" add -A || return
@@ -207,9 +208,12 @@ refuses_a_release_that_is_not_ready() {
 CHANGELOG.md|s/One/Three/|changes that are not committed
 CITATION.cff|s/^url: .*/url: "https:\/\/example.org\/a"/|'url' is 'https://example.org/a'
 CITATION.cff|/repository-code/d|'repository-code' is ''
-CHANGELOG.md|/One/d|the first section has no entry
+CHANGELOG.md|/One/d|no line of a change
+CHANGELOG.md|s/One/& a b c d e f g h i j k l m n o p q r s t u v w x y z/|27 words, expected at most 25
+CHANGELOG.md|s/^- One/### Runs\\n&/|the heading
 CHANGELOG.md|s/9.0.0, .*/9.0.0, 2026-01-01/|expected '## 9.0.0, not released yet'
 CITATION.cff|s/^version: .*/version: 8.0.0/|version is '8.0.0', expected '9.0.0.dev0'
+lib/python/attn/version.py|s/9/8/|version.py has another version, expected 9.0.0.dev0
 CHANGELOG.md|s/x/x/|MINISIGN_KEY names no key
 CHANGES
     # Missing tools are named at once; tests that fail change nothing; a package that fails leaves no tag, and is made first then.
