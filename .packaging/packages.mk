@@ -147,10 +147,13 @@ has-address:
 facts:
 	@.packaging/facts.sh agree
 
+check-notes: $(BUILD)/attn-cli ## run the commands of the next version's note, .packaging/notes/VERSION.md
+	@.packaging/check_notes.sh $<
+
 check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
 .PHONY: module wheel wheel-any check-targets check-wheel release packages gather sdist check-sdist check-lock \
-    has-address facts check-reproducible dist static check-static check-container deb check-deb wasm \
+    has-address facts check-notes check-reproducible dist static check-static check-container deb check-deb wasm \
     check-wasm check-fresh
