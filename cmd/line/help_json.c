@@ -16,6 +16,14 @@
 
 enum { TEXT_SIZE = 1024, MOST_TABLES = 32 };
 
+/* Begins an object on a line of its own, whose first key NAME has the text VALUE. */
+static void begin_object(struct attn_json_writer *json, const char *name, const char *value)
+{
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, name), value);
+}
+
 /* --- Options ---------------------------------------------------------------------------------- */
 
 /* Types of options by the types of parameters; others are "spec": a text of the form `syntax`. */
@@ -143,9 +151,7 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
     const char short_name[] = {'-', param->letter, '\0'};
     struct option_walk form = {.command = walk->command};
 
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), option_label(walk, label));
+    begin_object(json, "name", option_label(walk, label));
     attn_json_text(attn_json_key(json, "short"), param->letter ? short_name : NULL);
     attn_json_text(attn_json_key(json, "group"), walk->heading);
     attn_json_text(attn_json_key(json, "type"), type);
@@ -235,9 +241,7 @@ static void push_column(struct attn_json_writer *json, const struct command *com
         attn_fixed_text_append(shown, sizeof shown, &used,
                                *text == *ATTN_ANSWER ? "%.0sthe answer" : "%.1s", text);
     field_names_show(shown, help, sizeof help);
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), column->name);
+    begin_object(json, "name", column->name);
     attn_json_text(attn_json_key(json, "type"), types[column->type]);
     attn_json_text(attn_json_key(json, "unit"), column->unit);
     attn_json_text(attn_json_key(json, "null"), is_always ? NULL
@@ -270,9 +274,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
         attn_json_text(json, name);
         return;
     }
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), name);
+    begin_object(json, "name", name);
     snprintf(name, sizeof name, "--%s%s%s", when ? when : "", word ? " " : "", word ? word : "");
     attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
@@ -428,9 +430,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     if (!args)
         return attn_error_no_memory(err);
     snprintf(usage, sizeof usage, "attn-cli %s %s", command->name, command->usage);
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), command->name);
+    begin_object(json, "name", command->name);
     attn_json_text(attn_json_key(json, "summary"), command_summary(command));
     attn_json_text(attn_json_key(json, "usage"), usage);
     push_arguments(json, command);
@@ -474,9 +474,7 @@ static enum attn_status push_commands(struct attn_json_writer *json, const struc
 
 static void push_row(struct attn_json_writer *json, const struct topic_row *row)
 {
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), row->name);
+    begin_object(json, "name", row->name);
     attn_json_text(attn_json_key(json, "help"), row->text);
     attn_json_end(json);
 }
@@ -485,9 +483,7 @@ static void push_topic(struct attn_json_writer *json, const struct topic *topic,
 {
     struct topic_row row;
 
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), topic->name);
+    begin_object(json, "name", topic->name);
     attn_json_text(attn_json_key(json, "summary"), topic->summary);
     if (is_whole) {
         attn_json_text(attn_json_key(json, "text"), topic->text);
@@ -519,9 +515,7 @@ static void push_models(struct attn_json_writer *json)
     for (size_t i = 0; (family = attn_families[i]) != NULL; i++) {
         const struct attn_config *config = &family->form.defaults;
 
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "type"), family->model_type);
+        begin_object(json, "type", family->model_type);
         attn_json_begin(attn_json_key(json, "kinds"), '[');
         attn_json_text(json, family->encoder                  ? "encoder-decoder"
                              : family->towers[0]              ? "text and pictures"
@@ -544,9 +538,7 @@ static void push_sites(struct attn_json_writer *json)
         const enum attn_site site = attn_site_order[i];
 
         attn_site_archive_name(site, 0, name);
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "name"), attn_site_name(site));
+        begin_object(json, "name", attn_site_name(site));
         attn_json_text(attn_json_key(json, "shape"), attn_site_shape_text(site));
         attn_json_text(attn_json_key(json, "archive"), name);
         attn_json_end(json);
