@@ -10,7 +10,6 @@
 #include "cmd/line/process.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
-#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -89,7 +88,6 @@ static enum attn_status read_batch(struct call *call, char ***argv, struct attn_
 static enum attn_status dispatch(struct call *call, int argc, char **argv, struct attn_error *err)
 {
     const char *name = argc < 2 ? NULL : argv[1];
-    char hint[TOPIC_HINT_SIZE];
 
     if (!name)
         return refuse(err, "'attn-cli --help' lists the commands", "no command given");
@@ -104,8 +102,6 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         return ATTN_OK;
     }
     call->command = command_find(strcmp(name, "batch") == 0 ? "run" : name);
-    if (!call->command && topic_hint(name, hint))
-        return refuse(err, hint, "unknown command '%s'", name);
     if (!call->command && name[0] == '-')
         ATTN_TRY(options_refuse_first(name, err));
     if (!call->command)

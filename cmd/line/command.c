@@ -4,6 +4,7 @@
 #include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -169,6 +170,10 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
     for (size_t i = 0; (command = command_at(i)) != NULL; i++)
         attn_typo_try(&typo, command->name);
     attn_typo_try_as(&typo, "logit-lens", "lens");
+    for (size_t i = 0; i < n_topic && strcmp(what, "command or topic") == 0; i++)
+        attn_typo_try(&typo, topics[i].name);
+    if (topic_hint(name, hint))
+        return refuse(err, hint, "unknown %s '%s'", what, name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     else if (name[0] != '-' && is_text(name) && is_shown(name))

@@ -220,7 +220,10 @@ def pages(command):
     if command is None:
         make("TARGET=", "BUILD=build/release", "build/release/attn-cli")
         command = ROOT / "build/release/attn-cli"
+    manual = subprocess.run([command, "help", "--man"], check=True, stdout=subprocess.PIPE, text=True).stdout
     asked = {"man/man1/attn-cli.1": ("help", "--man"),
+             **{f"man/man1/attn-cli-{name}.1": ("help", name, "--man")
+                for name in re.findall(r"^\.BR attn\\-cli\\-([a-z]+) \(1\)$", manual, re.M)},
              "bash-completion/completions/attn-cli": ("completion", "bash"),
              "zsh/site-functions/_attn-cli": ("completion", "zsh"),
              "fish/vendor_completions.d/attn-cli.fish": ("completion", "fish")}
