@@ -136,14 +136,7 @@ static bool is_text(const char *name)
 /* Returns true if TEXT can be shown in a hint without escapes and in full. */
 static bool is_shown(const char *text)
 {
-    char *escaped;
-    bool is_same;
-
-    if (strlen(text) > HINT_SIZE / 4 || attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
-        return false;
-    is_same = strcmp(escaped, text) == 0;
-    attn_free(escaped);
-    return is_same;
+    return strlen(text) <= HINT_SIZE / 4 && strcmp(attn_quote_string(text).text, text) == 0;
 }
 
 /* Writes the command line that runs TEXT, quoted for a shell. */

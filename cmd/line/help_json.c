@@ -48,6 +48,12 @@ static const char *type_of(const struct attn_param *param)
     return type && (is_plain || strcmp(type, "text") != 0) ? type : "spec";
 }
 
+/* Writes what a MINOR version may do to an option, a table, a column or a command. */
+static void push_stability(struct attn_json_writer *json, bool is_preview)
+{
+    attn_json_text(attn_json_key(json, "stability"), is_preview ? "preview" : "stable");
+}
+
 static void push_words(struct attn_json_writer *json, const char *words)
 {
     attn_json_begin(json, '[');
@@ -175,6 +181,7 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
                    option_is_list(param) || param->type == ATTN_PARAM_SETTINGS);
     push_rules(json, walk->command, param, true);
     push_rules(json, walk->command, param, false);
+    push_stability(json, strstr(help, "(preview)"));
     attn_json_text(attn_json_key(json, "help"), help);
     attn_json_end(json);
 }
@@ -225,8 +232,22 @@ static const char *column_help(const struct command *command, const struct attn_
     return column->quantity;
 }
 
+/* Whether a MINOR version may change the column NAME of TABLE. */
+static bool is_preview(const char *table, const char *name)
+{
+    static const char *const columns[][2] = {
+        {"circuit", "own|position|token|type|key|looks_at|weight"},
+        {"heads", "type|most|share|bottom_row|kept|selected"},
+        {"probe", "bottom_row|kept|selected"}};
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (strcmp(columns[i][0], table) == 0 && word_find(columns[i][1], name) >= 0)
+            return true;
+    return strcmp(table, "heads") == 0 && strncmp(name, "rest_", strlen("rest_")) == 0;
+}
+
 static void push_column(struct attn_json_writer *json, const struct command *command,
-                        const struct attn_column *column)
+                        const char *table, const struct attn_column *column)
 {
     static const char *const types[] = {
         [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "number",
@@ -248,6 +269,7 @@ static void push_column(struct attn_json_writer *json, const struct command *com
                                                 : column->role == ATTN_ROLE_VALUE
                                                     ? "not defined for this row"
                                                     : "the row is a mean, a reference or a total");
+    push_stability(json, is_preview(table, column->name));
     attn_json_text(attn_json_key(json, "help"), help[0] ? help : NULL);
     attn_json_end(json);
 }
@@ -266,7 +288,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
                          const struct attn_column *columns, size_t n, const char *when,
                          const char *word)
 {
-    char name[TEXT_SIZE];
+    char name[TEXT_SIZE], option[TEXT_SIZE];
 
     snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
              when ? when : "", word ? "." : "", word ? word : "");
@@ -275,12 +297,14 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
         return;
     }
     begin_object(json, "name", name);
-    snprintf(name, sizeof name, "--%s%s%s", when ? when : "", word ? " " : "", word ? word : "");
-    attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
+    snprintf(option, sizeof option, "--%s%s%s", when ? when : "", word ? " " : "",
+             word ? word : "");
+    attn_json_text(attn_json_key(json, "when"), when ? option : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
     for (size_t i = 0; i < n; i++)
-        push_column(json, shown->command, &columns[i]);
+        push_column(json, shown->command, name, &columns[i]);
     attn_json_end(json);
+    push_stability(json, false);
     attn_json_end(json);
 }
 
@@ -445,6 +469,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     attn_json_end(json);
     push_lines(attn_json_key(json, "examples"), command_example_lines(command));
     attn_json_text(attn_json_key(json, "description"), command_description(command));
+    push_stability(json, false);
     attn_json_end(json);
     free(args);
     return ATTN_OK;
