@@ -57,9 +57,11 @@ MAKEFLAGS += --no-print-directory
 comma := ,
 .SUFFIXES: # make's own rules, none of which is used, would be tried for every file
 
-VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/core/base/version.h)
-# For Debian and pkg-config, where ~ comes before the end: 0.4.0~dev0 is older than 0.4.0.
-TILDE_VERSION := $(subst .dev,~dev,$(VERSION))
+# The version of the headers; of the program, with the number of the build; and for Debian and pkg-config.
+FORMS := $(shell .packaging/facts.sh versions)
+VERSION := $(word 2,$(FORMS))
+PROGRAM_VERSION := $(word 4,$(FORMS))
+TILDE_VERSION := $(word 8,$(FORMS))
 SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/core/base/version.h)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
@@ -202,16 +204,19 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(CFLAGS_ALL) -c $< -o $@
 
-# `attn-cli --version` names the commit, which git writes into archives. attn.wasm depends on the sources alone.
+# `attn-cli --version` names build and commit, which archives have in a file. attn.wasm depends on the sources alone. No other
+# object depends on them, so that a commit compiles one file.
 COMMIT := $(if $(filter-out wasm,$(MODE)),$(shell grep -o '^[0-9a-f]\{12\}' .packaging/commit || git rev-parse --short=12 HEAD 2>/dev/null))
-ifneq ($(COMMIT),$(strip $(file <$(BUILD)/commit)))
+NAMED := $(if $(filter wasm,$(MODE)),$(VERSION),$(PROGRAM_VERSION)) $(COMMIT)
+ifneq ($(strip $(NAMED)),$(strip $(file <$(BUILD)/commit)))
 .PHONY: $(BUILD)/commit
 endif
 $(BUILD)/commit:
 	@mkdir -p $(@D)
-	@echo $(COMMIT) >$@
+	@echo $(NAMED) >$@
 $(BUILD)/cmd/main.o: $(BUILD)/commit
-$(addprefix $(BUILD)/cmd/main.,o tidy tidy-fast analyzed): CPPFLAGS_ALL += -DATTN_COMMIT='"$(COMMIT:%=, commit %)"'
+$(addprefix $(BUILD)/cmd/main.,o tidy tidy-fast analyzed): CPPFLAGS_ALL += -DATTN_BUILD='"$(firstword $(NAMED))"' \
+    -DATTN_COMMIT='"$(COMMIT:%=, commit %)"'
 
 # Examples include <attn/attn.h>, as programs do that use an installed library.
 EXAMPLE_INCLUDES := -I$(BUILD)/include

@@ -30,7 +30,7 @@ raise() {
 }
 use() {
     local test package
-    for package in attn-cli libattn3 libattn-dev python3-attn; do
+    for package in attn-cli libattn1 libattn-dev python3-attn; do
         grep -q . "$root/usr/share/doc/$package/NOTICE" || { say "$package has no NOTICE" && return 1; }
     done
     for test in main-job compile python; do
@@ -59,7 +59,7 @@ apt install --no-install-recommends $(cd "$root" && ls packages/*.deb | sed 's|^
 [ "$(inside dpkg-query -W -f '${Version}' attn-cli)" = "$version-2" ]
 use
 say "upgraded to $version-2 and used"
-apt purge attn-cli libattn3 libattn-dev python3-attn
+apt purge attn-cli libattn1 libattn-dev python3-attn
 rm -r "$root/packages"
 list | diff "$before" - || { say "FAILED: the lines above were left or lost"; exit 1; }
 say 'removed: nothing is left'

@@ -2,10 +2,10 @@
 # deb.sh - makes Debian packages of a source archive, and of the sources of the libraries in attn.wasm, of which Debian
 # has no archive for WebAssembly: a component of its own, because a build has no network.
 #
-#   deb.sh ARCHIVE VERSION FOLDER     VERSION is Debian's form, 0.4.0~dev0 of 0.4.0.dev0. FOLDER, which is emptied, gets the packages
+#   deb.sh ARCHIVE VERSION FOLDER     VERSION is Debian's form (facts.sh). FOLDER, which is emptied, gets the packages
 set -eu
 
-archive=$(realpath "$1") version=$2 folder=$3 tree=attn-cli-${2/\~dev/.dev}
+archive=$(realpath "$1") version=$2 folder=$3 tree=$(basename "$1" .tar.gz)
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -30,7 +30,7 @@ rm notice
 .packaging/facts.sh fill debian/changelog debian/control
 # dpkg-gensymbols refuses a library that lacks one of them.
 {
-    echo "libattn.so.3 libattn3 #MINVER#"
-    printf ' %s@LIBATTN_3 %s\n' LIBATTN_3 "${version%~*}~" $(sed 's/.* //' tests/install/symbols | sed "s/$/ ${version%~*}~/")
-} >debian/libattn3.symbols
+    echo "libattn.so.1 libattn1 #MINVER#"
+    printf ' %s@LIBATTN_1 %s\n' LIBATTN_1 "${version%~dev*}~" $(sed 's/.* //' tests/install/symbols | sed "s/$/ ${version%~dev*}~/")
+} >debian/libattn1.symbols
 dpkg-buildpackage -us -uc -F "${@:4}"

@@ -14,7 +14,8 @@ cd "$(dirname "$0")/.."
 rm -rf "$folder"
 mkdir -p "$folder/recipes"
 cp "$@" "$folder"
-awk '/^## / { n++ } n == 1' CHANGELOG.md >"$folder/attn-cli-$version.md" # the notes
+note=$(.packaging/check_notes.sh)
+cp "$note" "$folder/attn-cli-$version.md"
 shopt -s nullglob
 programs=("$folder"/*.whl "$folder"/*-{linux,macos}-*.tar.gz "$folder"/*-windows-*.zip)
 [ ${#programs[@]} -gt 0 ] || { echo 'gather.sh: there is no wheel and no static archive' >&2 && exit 1; }

@@ -21,10 +21,10 @@ endif
 endif
 
 completions: $(COMPLETIONS)
-man: $(BUILD)/attn-cli.1 ## make the manual page, build/release/attn-cli.1
+man: $(BUILD)/man/attn-cli.1 ## make the pages of the manual, build/release/man/attn-cli.1 and one for each command
 
-$(BUILD)/attn-cli.1: $(BUILD)/attn-cli
-	$(call say,MAN)$< help --man >$@
+$(BUILD)/man/attn-cli.1: $(BUILD)/attn-cli .packaging/man.sh
+	$(call say,MAN).packaging/man.sh $< $(@D)
 
 $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
 	$(call say,GEN)$< completion $* >$@
@@ -45,7 +45,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" -e 's|-L$(BUILD)/libraries|-L$${libdir}/attn|' $(lib_place)/pkgconfig/attn.pc
 	@set -e; ! grep -qF 'libdir}/attn' $(lib_place)/pkgconfig/attn.pc || \
 	    for file in $(BUILD)/libraries/lib*.a; do $(copy) $$file $(lib_place)/attn/$${file##*/}; done
-	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
+	@set -e; for file in $(BUILD)/man/*.1; do $(copy) $$file $(place)/share/man/man1/$${file##*/}; done
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
 	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
@@ -61,7 +61,7 @@ install-debug: ## install the same with symbols for a debugger: ten times as lar
 uninstall: ## remove what install has put there
 	rm -rf $(place)/include/attn $(place)/share/attn-cli $(lib_place)/attn
 	rm -f $(addprefix $(lib_place)/,libattn.a libattn.so $(SONAME) libattn.so.$(VERSION) \
-	    pkgconfig/attn.pc) $(addprefix $(place)/,bin/attn-cli share/man/man1/attn-cli.1 \
+	    pkgconfig/attn.pc) $(addprefix $(place)/,bin/attn-cli share/man/man1/attn-cli.1 share/man/man1/attn-cli-*.1 \
 	    $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 	@! cd $(place) 2>/dev/null || rmdir -p --ignore-fail-on-non-empty bin include share/man/man1 \
 	    $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)) \

@@ -61,18 +61,17 @@ check-targets: all ## build the wheels and archives for other systems, and run e
 	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
 	@set -e; for target in $(STATIC_TARGETS); do $(MAKE) static TARGET=$$target; done
 	@.packaging/check_targets.sh $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl) \
-	    $(foreach target,$(STATIC_TARGETS),build/attn-cli-$(VERSION)-linux-$(firstword $(subst -, ,$(target))).tar.gz)
+	    $(foreach target,$(STATIC_TARGETS),build/attn-cli-$(PROGRAM_VERSION)-linux-$(firstword $(subst -, ,$(target))).tar.gz)
 
 check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs root and debootstrap
 	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
 
-SOURCE_ARCHIVE := build/attn-cli-$(VERSION).tar.gz
+SOURCE_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION).tar.gz
 MACHINE_NAME := $(if $(filter macos,$(SYSTEM)),$(MACHINE:aarch64=arm64),$(MACHINE))
-STATIC_ARCHIVE := build/attn-cli-$(VERSION)-$(SYSTEM)-$(MACHINE_NAME).$(if $(EXE),zip,tar.gz)
+STATIC_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION)-$(SYSTEM)-$(MACHINE_NAME).$(if $(EXE),zip,tar.gz)
 
 dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
-	@mkdir -p build
-	git -c tar.umask=022 archive --format=tar --prefix=attn-cli-$(VERSION)/ HEAD | gzip -n9 >$(SOURCE_ARCHIVE)
+	@.packaging/dist.sh attn-cli-$(PROGRAM_VERSION) build
 
 static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz, or of a TARGET with musl
 ifeq ($(TARGET),)
@@ -129,14 +128,14 @@ check-lock: ## let uv lock and install from a folder with all wheels that are in
 OTHER_TARGETS := x86_64-windows-gnu aarch64-macos.11.0 x86_64-macos.11.0
 ALL_PACKAGES := dist sdist static wheel-any deb $(WHEEL_TARGETS:%=wheel@%) $(STATIC_TARGETS:%=static@%) \
     $(foreach target,$(OTHER_TARGETS),wheel@$(target) static@$(target))
-made = $(wildcard build/attn-cli-$(VERSION)*.tar.gz build/attn-cli-$(VERSION)*.zip build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
+made = $(wildcard build/attn-cli-$(PROGRAM_VERSION)*.tar.gz build/attn-cli-$(PROGRAM_VERSION)*.zip build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
 packages: ## make all packages, or PACKAGES='dist static wheel@TARGET', SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
 	@set -e; for package in $(or $(PACKAGES),$(ALL_PACKAGES)); do \
 	    case $$package in *@*) target=TARGET=$${package#*@} ;; *) target= ;; esac; $(MAKE) $${package%@*} $$target; done
 	@$(MAKE) gather
 gather:
-	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(VERSION) \
-	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(VERSION) $(made)
+	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(PROGRAM_VERSION) \
+	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(PROGRAM_VERSION) $(made)
 
 release: ## release what is committed: move CHANGELOG's entries, tag, make all packages, check and sign them (MINISIGN_KEY)
 	@.packaging/release.sh
@@ -148,10 +147,13 @@ has-address:
 facts:
 	@.packaging/facts.sh agree
 
+check-notes: $(BUILD)/attn-cli ## run the commands of the next version's note, .packaging/notes/VERSION.md
+	@.packaging/check_notes.sh $<
+
 check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
 .PHONY: module wheel wheel-any check-targets check-wheel release packages gather sdist check-sdist check-lock \
-    has-address facts check-reproducible dist static check-static check-container deb check-deb wasm \
+    has-address facts check-notes check-reproducible dist static check-static check-container deb check-deb wasm \
     check-wasm check-fresh

@@ -26,6 +26,7 @@ entries() { awk '/^## / { n++; next } n == 1 && /^- /' CHANGELOG.md; }
 set_version() { # VERSION DATE
     sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/core/base/version.h
     sed -i -E -e "s/^version: .*/version: $1/" -e '/^date-released:/d' CITATION.cff
+    .packaging/facts.sh module lib/python/attn "$1"
     [[ $1 == *.dev* ]] || sed -i "/^version: /a date-released: \"$2\"" CITATION.cff
 }
 
@@ -62,7 +63,7 @@ commit_release() {
     make wasm
     make all
     build/release/attn-cli run -q --live --html data/pictures/live.html --story data/stories/five-heads.json "The keys to the cabinet"
-    git add -A tests/install/abi-* lib/core/base/version.h CITATION.cff CHANGELOG.md data/pictures/live.html
+    git add -A tests/install/abi-* lib/core/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md data/pictures/live.html
     git commit -q -m "build: release $next"
     version=$next
 }
@@ -140,7 +141,7 @@ begin_next() {
     set_version "$next.dev0" "$(defined ATTN_VERSION_DATE)"
     sed -i "0,/^## /s/^## /## $next, not released yet\n\n&/" CHANGELOG.md
     .packaging/facts.sh agree
-    git commit -q -m "build: begin $next" lib/core/base/version.h CITATION.cff CHANGELOG.md
+    git commit -q -m "build: begin $next" lib/core/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md
     say "the tree is $next.dev0 now"
 }
 

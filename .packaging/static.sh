@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# static.sh - packs the tool that needs no other file, with its manual, completions and licences.
+# static.sh - packs the tool that needs no other file, with its manual pages, completions and licences.
 #
 #   static.sh PROGRAM LICENCES MODULE ARCHIVE SYSTEM MACHINE
 #
@@ -22,7 +22,7 @@ mkdir -p "$top/completions" "$top/licences"
 install -m 755 "$program" "$top/$command"
 "${STRIP:-strip}" "$top/$command"
 install -m 644 "$module" "$top/attn.wasm"
-"${TOOL:-$program}" help --man >"$top/attn-cli.1"
+.packaging/man.sh "${TOOL:-$program}" "$top/man"
 for shell in bash zsh fish; do
     "${TOOL:-$program}" completion $shell >"$top/completions/attn-cli.$shell"
 done
@@ -48,7 +48,7 @@ attn-cli for $system on $machine: one file that needs no other. attn.wasm is the
     $first run --sentence "Life is short, eat dessert first"
 
 $more
-'attn-cli help' lists the commands$([ "$system" = Windows ] || echo ", 'man ./attn-cli.1' is the manual").
+'attn-cli help' lists the commands$([ "$system" = Windows ] || echo ", 'man man/attn-cli.1' is the manual").
 Licences of what is inside are in licences/. To link with another C library, take the source archive of this version
 and run 'make static'.
 END

@@ -1,6 +1,6 @@
-/* help.c - attn-cli help: prints help on the program, a command or a topic, or the manual page. The
- * manual page describes commands, options, variables and exit codes from the same tables as --help.
- * It uses macros of man(7) that both groff and mandoc have. */
+/* help.c - attn-cli help: prints help on the program, a command or a topic, or a manual page. The
+ * pages describe topics, options, variables and exit codes from the same tables as --help. They use
+ * macros of man(7) that both groff and mandoc have. */
 #include "cmd/line/help.h"
 #include "cmd/args/document.h"
 #include "cmd/line/command.h"
@@ -117,18 +117,32 @@ static void print_option(struct attn_sink *out, const struct option_walk *walk, 
         print(out, "[\\fB%s\\fP]\n", param->variable);
 }
 
+/* Prints the first lines of the page of attn-cli, or of COMMAND. */
+static void print_head(struct attn_sink *out, const struct command *command, const char *summary)
+{
+    print_text(out, ".TH ATTN\\-CLI");
+    for (const char *at = command ? command->name : ""; *at; at++)
+        print(out, "%s%c", at == command->name ? "\\-" : "", *at - 'a' + 'A');
+    print(out,
+          " 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION "\" \"User Commands\"\n"
+          ".SH NAME\nattn\\-cli%s%s \\- ",
+          command ? "\\-" : "", command ? command->name : "");
+    print_line(out, summary);
+    print(out, ".SH SYNOPSIS\n.B attn\\-cli%s%s\n", command ? " " : "",
+          command ? command->name : "");
+}
+
 static void print_command(struct attn_sink *out, const struct command *command)
 {
     char help[1024];
 
-    print(out, ".SH COMMAND %s\n", command->name);
-    print(out, ".B attn\\-cli %s\n", command->name);
+    print_head(out, command, command_summary(command));
     print_line(out, command->usage);
-    print_text(out, ".PP\n");
-    if (command_description(command))
+    if (command_description(command)) {
+        print_text(out, ".SH DESCRIPTION\n");
         print_paragraphs(out, command_description(command));
-    else
-        print_line(out, command_summary(command));
+    }
+    print_text(out, ".SH OPTIONS\n");
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         if (walk.begins)
             print(out, ".SS %s\n", walk.heading);
@@ -137,6 +151,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
             print_option(out, &walk, help);
         }
     }
+    if (command_example_lines(command)) {
+        print_text(out, ".SH EXAMPLES\n");
+        print_examples(out, command_example_lines(command));
+    }
+    print_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
 }
 
 /* Prints the text and the rows of a topic, and the options that are explained there instead of in
@@ -205,17 +224,10 @@ static void print_exit_status(struct attn_sink *out)
 
 static void print_manual(struct attn_sink *out)
 {
-    print_text(out, ".TH ATTN\\-CLI 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION
-                    "\" \"User Commands\"\n"
-                    ".SH NAME\n"
-                    "attn\\-cli \\- run GPT\\-style models on a CPU and show their attention\n"
-                    ".SH SYNOPSIS\n");
-    for (size_t i = 0; command_at(i); i++) {
-        print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", command_at(i)->name);
-        print_line(out, command_at(i)->usage);
-    }
+    print_head(out, NULL, "run GPT-style models on a CPU and show their attention");
     print_text(
-        out, ".br\n"
+        out, "COMMAND [OPTIONS]\n"
+             ".br\n"
              ".B attn\\-cli \\-\\-version\n"
              ".SH DESCRIPTION\n"
              "Runs GPT\\-style decoders on a CPU and shows what their attention does, as text or\n"
@@ -230,9 +242,12 @@ static void print_manual(struct attn_sink *out)
              "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
              "An option that takes one value is given once.\n"
              "Standard output holds data only. An error is one line on standard error; a second\n"
-             "line may be a hint what to try.\n");
-    for (size_t i = 0; command_at(i); i++)
-        print_command(out, command_at(i));
+             "line may be a hint what to try.\n"
+             ".SH COMMANDS\n");
+    for (size_t i = 0; command_at(i); i++) {
+        print(out, ".TP\n.BR attn\\-cli\\-%s (1)\n", command_at(i)->name);
+        print_line(out, command_summary(command_at(i)));
+    }
     for (size_t i = 0; i < n_topic; i++)
         print_topic(out, &topics[i]);
     print_memory(out);
@@ -249,11 +264,7 @@ static void print_manual(struct attn_sink *out)
                     "This removes those in DIR that are older than a day:\n"
                     ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq "
                     "\\-mtime +0 \\-delete\n"
-                    ".SH EXAMPLES\n");
-    for (size_t i = 0; command_at(i); i++)
-        if (command_example_lines(command_at(i)))
-            print_examples(out, command_example_lines(command_at(i)));
-    print_text(out, ".SH SEE ALSO\n"
+                    ".SH SEE ALSO\n"
                     "The library that the program is made of: \\fI<attn.h>\\fP,\n"
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
 }
@@ -267,27 +278,13 @@ struct help_args {
 static const struct attn_param rows[] = {
     OPTION_TEXTS(NULL, "COMMAND|TOPIC", struct help_args, names, NULL),
     ATTN_PARAM(FLAG, "man", NULL, struct help_args, is_manual,
-               "print the manual page, for 'man -l' or groff"),
+               "print the manual page, or that of COMMAND, for 'man -l' or groff"),
     DOCUMENT_JSON(struct help_args, document.json,
                   "the help as JSON, for programs: commands with their options, tables with "
                   "their columns, topics, models, exit codes and variables"),
 };
 
 static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
-
-static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
-{
-    char hint[TOPIC_HINT_SIZE] = "'attn-cli --help' lists commands and topics";
-    struct attn_typo typo = {.typed = name, .size = strlen(name)};
-
-    for (size_t i = 0; command_at(i); i++)
-        attn_typo_try(&typo, command_at(i)->name);
-    for (size_t i = 0; i < n_topic; i++)
-        attn_typo_try(&typo, topics[i].name);
-    if (!topic_hint(name, hint) && attn_typo_meant(&typo))
-        snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
-    return refuse(err, hint, "unknown command or topic '%s'", name);
-}
 
 static enum attn_status help(struct call *call, struct attn_error *err)
 {
@@ -299,11 +296,13 @@ static enum attn_status help(struct call *call, struct attn_error *err)
     if (args->names.n > 1)
         return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
     if (name && !command && !topic)
-        return refuse_unknown(name, err);
+        return command_refuse_unknown("command or topic", name, err);
     ATTN_TRY(document_open(call, &args->document, err));
     if (args->document.json)
         return help_json_print(call->out, topic ? NULL : command, topic, err);
-    if (args->is_manual)
+    if (args->is_manual && command)
+        print_command(call->out, command);
+    else if (args->is_manual)
         print_manual(call->out);
     else if (topic)
         topic_print(call->out, topic);
@@ -315,7 +314,7 @@ static enum attn_status help(struct call *call, struct attn_error *err)
 const struct command command_help = {
     .name = "help",
     .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[--json] [COMMAND|TOPIC]",
+    .usage = "[--json|--man] [COMMAND|TOPIC]",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct help_args),
     .work = help,

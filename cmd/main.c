@@ -10,7 +10,6 @@
 #include "cmd/line/process.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
-#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -23,12 +22,11 @@
 #define COMPILER "gcc", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__
 #endif
 
-/* ATTN_COMMIT comes from the Makefile. */
+/* ATTN_BUILD, the version with the number of the build, and ATTN_COMMIT come from the Makefile. */
 static void print_version(struct attn_sink *out)
 {
     print(out,
-          "attn-cli " ATTN_VERSION " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS
-          ", %s %d.%d.%d%s)\n",
+          "attn-cli " ATTN_BUILD " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS ", %s %d.%d.%d%s)\n",
           attn_isa_name(attn_isa_detect()), attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
           attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
 }
@@ -90,7 +88,6 @@ static enum attn_status read_batch(struct call *call, char ***argv, struct attn_
 static enum attn_status dispatch(struct call *call, int argc, char **argv, struct attn_error *err)
 {
     const char *name = argc < 2 ? NULL : argv[1];
-    char hint[TOPIC_HINT_SIZE];
 
     if (!name)
         return refuse(err, "'attn-cli --help' lists the commands", "no command given");
@@ -105,8 +102,6 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         return ATTN_OK;
     }
     call->command = command_find(strcmp(name, "batch") == 0 ? "run" : name);
-    if (!call->command && topic_hint(name, hint))
-        return refuse(err, hint, "unknown command '%s'", name);
     if (!call->command && name[0] == '-')
         ATTN_TRY(options_refuse_first(name, err));
     if (!call->command)

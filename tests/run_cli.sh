@@ -19,7 +19,7 @@
 #
 # Each case runs in an empty folder, with attn-cli in PATH, $MODELS and $FIXTURES, and an environment
 # without anything else of the user's. Paths below these two are compared as `$MODELS/...`, and the version of
-# the tool as VERSION (but for hints, `since 0.4.0`), so expectations name no machine and no release. --refresh writes what was seen as what is expected. Cases that are
+# the tool as VERSION, so expectations name no machine and no release. --refresh writes what was seen as what is expected. Cases that are
 # words of ATTN_SKIP_TESTS, FILE:CASE, are left out, and those that need a THING of ATTN_LACKS are skipped.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -147,7 +147,7 @@ read_text() { # FILE
 name_machine_and_version() {
     text=${text//Z:"$root"/"$root"} # the drive of wine
     [[ $text != *"$root/"* ]] || text=${text//"$MODELS"/'$MODELS'} text=${text//"$FIXTURES"/'$FIXTURES'}
-    [[ $text != *"$version"* ]] || text=${text//"$version"/VERSION} text=${text//since VERSION/since $version}
+    [[ $text != *"$version"* ]] || text=${text//"$version"/VERSION}
 }
 
 # Leaves what CASE gives in its files .seen_*.

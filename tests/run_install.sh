@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.." || exit 1
 prefix=$scratch/prefix
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 pkg_config=${PKG_CONFIG:-pkg-config}
-version=$("$build/attn-cli" --version | cut -d ' ' -f 2)
+form() { .packaging/facts.sh versions | sed -n "s/^$1 //p"; }
+version=$(form header)
 soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/core/base/version.h)
 
 make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }; }
@@ -36,7 +37,51 @@ installs_the_listed_files() {
     files_of "$prefix" | grep -vE '^\./(include|share/attn-cli/models)/' >"$scratch/seen"
     { cat tests/install/files; [ "$(tests/tools/wasm_age.sh)" != new ] || echo ./share/attn-cli/attn.wasm; } |
         sed -e "s/VERSION/$version/" -e "s/SONAME/$soname/" | LC_ALL=C sort >"$scratch/expected"
-    same "$scratch/expected" "$scratch/seen" && [ "$("$pkg_config" --modversion attn)" = "${version/.dev/\~dev}" ]
+    same "$scratch/expected" "$scratch/seen"
+}
+
+# What --version, pkg-config, Python's module and dpkg say of the same build; and that its number raises each of them.
+has_one_version_in_four_forms() {
+    local form before after
+    [ "$("$prefix/bin/attn-cli" --version | cut -d ' ' -f 2)" = "$(form program)" ] &&
+        [ "$("$pkg_config" --modversion attn)" = "$(form debian)" ] || return
+    mkdir "$scratch/module" && cp -R lib/python/attn "$scratch/module" && .packaging/facts.sh dist-info "$scratch/module" test &&
+        [ "$(sed -n 's/^VERSION = "\(.*\)"/\1/p' "$scratch/module/attn/version.py")" = "$(form python)" ] &&
+        grep -qx "Version: $(form python)" "$scratch/module/attn_cli-$(form python).dist-info/METADATA" || return
+    # Each line: two versions of which the second one is newer.
+    while read -r before after; do
+        for form in debian python; do
+            printf '%s\n' "$before" "$after" | while read -r name; do .packaging/facts.sh versions "$name"; done | sed -n "s/^$form //p"
+        done | paste -sd' ' >"$scratch/seen"
+        read -r before after python_before python_after <"$scratch/seen"
+        ! command -v dpkg >/dev/null || dpkg --compare-versions "$before" lt "$after" || { cat "$scratch/seen" && return 1; }
+        printf '%s\n' "$before" "$after" | sort -VC || { cat "$scratch/seen" && return 1; }
+        ! python3 -c 'import pip' 2>/dev/null || python3 -c 'import sys
+from pip._vendor.packaging.version import Version
+sys.exit(not Version(sys.argv[1]) < Version(sys.argv[2]))' "$python_before" "$python_after" || { cat "$scratch/seen" && return 1; }
+    done <<'VERSIONS'
+1.0.0-rc1.dev0 1.0.0-rc1.dev9+gd0b333da5
+1.0.0-rc1.dev9+gd0b333da5 1.0.0-rc1.dev4548+g0b333da5d
+1.0.0-rc1.dev4548+gd0b333da5 1.0.0-rc1
+1.0.0-rc1 1.0.0-rc2.dev4600+gd0b333da5
+1.0.0-rc2 1.0.0
+1.0.0 1.1.0.dev5000+gd0b333da5
+1.1.0.dev5000+gd0b333da5 1.1.0
+VERSIONS
+    # A folder without git and without the file of an archive has no number; that of an archive has it there.
+    mkdir -p "$scratch/archive" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff "$scratch/archive" &&
+        [ "$(GIT_DIR=/nowhere "$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^program //p')" = "$version" ] &&
+        echo 'd0b333da58d0b333da58d0b333da58d0b333da58 4548' >"$scratch/archive/.packaging/commit" &&
+        sed -i 's/\(ATTN_VERSION "\).*"/\11.0.0-rc1.dev0"/' "$scratch/archive/lib/core/base/version.h" &&
+        [ "$("$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^debian //p')" = '1.0.0~rc1~dev4548+gd0b333da5' ]
+}
+
+# A commit changes the number of the build, and no object but that of cmd/main.c.
+compiles_one_file_for_a_commit() {
+    make -n all BUILD="$build" COMMIT=0123456789ab V=1 2>"$scratch/log" | grep -oE -- '-c [^ ]+' >"$scratch/seen"
+    [ "$(cat "$scratch/seen")" = '-c cmd/main.c' ] && return
+    cat "$scratch/seen" "$scratch/log"
+    return 1
 }
 
 # Compiles all installed headers, each of which is named once: compile_headers COMPILER ARGUMENT...
@@ -73,7 +118,7 @@ keeps_the_abi_of_a_release() {
     local tree=$scratch/tree file edit expected
     [ -n "${TORTURE-}" ] || { echo "skipped ${FUNCNAME[0]}: needs TORTURE=more" && return; }
     command -v abidiff >/dev/null || { echo "skipped ${FUNCNAME[0]}: abidiff is missing" && return; }
-    mkdir "$tree" && cp --parents $(find lib -name '*.h') lib/folders tests/tools/check_abi.sh tests/install/* "$tree" || return
+    mkdir "$tree" && cp --parents $(find lib -name '*.h') lib/folders tests/tools/check_abi.sh tests/install/* .packaging/{facts.sh,commit} CITATION.cff "$tree" || return
     set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/core/base/version.h"; }
     echo 'ATTN_API struct attn_encode_options attn_value(int x);' >>"$tree/lib/attn.h" # begins with size, and is a value
     echo 'attn.h  attn_value' >>"$tree/tests/install/symbols"
@@ -112,6 +157,11 @@ CHANGES
     sed -i 's/int more;attn_progress/attn_progress/' "$tree/lib/core/run/request.h" && "$tree/tests/tools/check_abi.sh" >"$scratch/seen" &&
         "$tree/tests/tools/check_abi.sh" --keep && [ -e "$tree/tests/install/abi-8-9.1.0.xml.gz" ] &&
         "$tree/tests/tools/check_abi.sh" --keep || return
+    mv "$tree/tests/install/abi-8-9.1.0.xml.gz" "$tree/tests/install/abi-8-9.1.0-rc1.xml.gz" && set_abi 8 9.1.0 # follows its candidate
+    ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q "that of 9.1.0-rc1: make abi" "$scratch/seen" && "$tree/tests/tools/check_abi.sh" --keep &&
+        [ -e "$tree/tests/install/abi-8-9.1.0.xml.gz" ] || return
+    set_abi 8 9.1.0-rc2.dev0
+    ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q '9.1.0-rc2.dev0, expected one of 9.1.0 or later' "$scratch/seen" || return
     set_abi 8 9.0.1.dev0
     ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q '9.0.1.dev0, expected one of 9.1.0 or later' "$scratch/seen" || return
     set_abi 9 9.1.0
@@ -141,10 +191,11 @@ asks_once_for_all_packages() {
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
-    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff .gitignore "$tree" &&
+    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" &&
         "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
     sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/core/base/version.h"
     sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
+    "$tree/.packaging/facts.sh" module lib/python/attn 9.0.0.dev0
     printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
     while IFS='|' read -r file edit expected; do
         cp "$tree/$file" "$scratch/whole" && sed -i "$edit" "$tree/$file" && "${git[@]}" add -A || return
@@ -157,9 +208,12 @@ refuses_a_release_that_is_not_ready() {
 CHANGELOG.md|s/One/Three/|changes that are not committed
 CITATION.cff|s/^url: .*/url: "https:\/\/example.org\/a"/|'url' is 'https://example.org/a'
 CITATION.cff|/repository-code/d|'repository-code' is ''
-CHANGELOG.md|/One/d|the first section has no entry
+CHANGELOG.md|/One/d|no line of a change
+CHANGELOG.md|s/One/& a b c d e f g h i j k l m n o p q r s t u v w x y z/|27 words, expected at most 25
+CHANGELOG.md|s/^- One/### Runs\\n&/|the heading
 CHANGELOG.md|s/9.0.0, .*/9.0.0, 2026-01-01/|expected '## 9.0.0, not released yet'
 CITATION.cff|s/^version: .*/version: 8.0.0/|version is '8.0.0', expected '9.0.0.dev0'
+lib/python/attn/version.py|s/9/8/|version.py has another version, expected 9.0.0.dev0
 CHANGELOG.md|s/x/x/|MINISIGN_KEY names no key
 CHANGES
     # Missing tools are named at once; tests that fail change nothing; a package that fails leaves no tag, and is made first then.
@@ -292,7 +346,7 @@ uninstalls_every_file_and_folder() {
     return 1
 }
 
-tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_in_another_language
+tests=(installs_the_listed_files has_one_version_in_four_forms compiles_one_file_for_a_commit installs_headers_that_are_whole runs_a_program_in_another_language
     lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release refuses_a_release_that_is_not_ready
     asks_once_for_all_packages
     finds_the_installed_models runs_the_tutorials

@@ -77,7 +77,7 @@ run_plain() { # COMMAND
 
 # Whether two pictures are the same, whatever version drew them.
 same_picture() { # FILE FILE
-    local mask='s/Software: attn-cli [0-9][0-9a-z.]*/Software: attn-cli VERSION/'
+    local mask='s/Software: attn-cli [0-9][-0-9a-z.]*/Software: attn-cli VERSION/'
     diff -q <(sed "$mask" "$1") <(sed "$mask" "$2") >"$scratch/differ" || { echo "$1 and $2 differ" && return 1; }
 }
 

@@ -308,7 +308,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check format-check binding-check fixtures-check abi-check check-interface tidy
+	@$(MAKE) -k -O budget layers symbols headers hardening links facts check-notes homes-check format-check binding-check fixtures-check abi-check check-interface tidy
 	@echo 'lint: nothing found'
 
 budget: ## compare the lines of each room with tests/budget

@@ -15,14 +15,14 @@ static const struct attn_param rows[] = {
         TEXT, "live", "[=MIB]",
         "put this program and the model into the page of --html, where they run: type another "
         "text, switch heads off, knock keys out. A page asks for the files of a model of more than "
-        "64 MiB, or MIB",
+        "64 MiB, or MIB (preview)",
         .traits = ATTN_PARAM_MAY_BE_ALONE),
-    ATTN_PARAM_KEPT(
-        TEXT, "story", "FILE",
-        "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
+    ATTN_PARAM_KEPT(TEXT, "story", "FILE",
+                    "steps for a live page: texts, what is changed, and a paragraph to each, as "
+                    "JSON (preview)"),
     ATTN_PARAM_KEPT(TEXT, "live-words", "FILE",
                     "texts of the controls of a live page in another language, as JSON: "
-                    "{\"Workbench\": \"Werkbank\"}"),
+                    "{\"Workbench\": \"Werkbank\"} (preview)"),
 };
 
 const struct attn_param_list live_options = ATTN_PARAM_LIST("Output", rows);

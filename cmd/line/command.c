@@ -4,6 +4,7 @@
 #include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -135,14 +136,7 @@ static bool is_text(const char *name)
 /* Returns true if TEXT can be shown in a hint without escapes and in full. */
 static bool is_shown(const char *text)
 {
-    char *escaped;
-    bool is_same;
-
-    if (strlen(text) > HINT_SIZE / 4 || attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
-        return false;
-    is_same = strcmp(escaped, text) == 0;
-    attn_free(escaped);
-    return is_same;
+    return strlen(text) <= HINT_SIZE / 4 && strcmp(attn_quote_string(text).text, text) == 0;
 }
 
 /* Writes the command line that runs TEXT, quoted for a shell. */
@@ -169,6 +163,10 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
     for (size_t i = 0; (command = command_at(i)) != NULL; i++)
         attn_typo_try(&typo, command->name);
     attn_typo_try_as(&typo, "logit-lens", "lens");
+    for (size_t i = 0; i < n_topic && strcmp(what, "command or topic") == 0; i++)
+        attn_typo_try(&typo, topics[i].name);
+    if (topic_hint(name, hint))
+        return refuse(err, hint, "unknown %s '%s'", what, name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     else if (name[0] != '-' && is_text(name) && is_shown(name))

@@ -138,7 +138,7 @@ const char *command_lacks(const struct command *command);
 /* Returns the command NAME; NULL if there is none. */
 const struct command *command_find(const char *name);
 
-/* Refuses the unknown NAME and sets a hint. WHAT is "command" or "option". */
+/* Refuses the unknown NAME and sets a hint. WHAT is "command", "option" or "command or topic". */
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err);
 
 #endif

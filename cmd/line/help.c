@@ -145,28 +145,17 @@ static const char *const variables[][2] = {
      "with AMX; auto, the default, with the fastest"},
 };
 
-/* Whether a command before number N, or an option before number N_OPTION of it, has VARIABLE. */
-static bool is_repeated(size_t n, size_t n_option, const char *variable)
-{
-    for (size_t i = 0; i <= n; i++)
-        for (struct option_walk walk = {.command = command_at(i)};
-             option_next(&walk) && (i < n || walk.n < n_option);)
-            if (walk.param->variable && strcmp(walk.param->variable, variable) == 0)
-                return true;
-    return false;
-}
-
 bool help_variable(size_t i, struct topic_row *row)
 {
-    for (size_t n = 0; command_at(n); n++)
-        for (struct option_walk walk = {.command = command_at(n)}; option_next(&walk);)
-            if (walk.param->variable && !is_repeated(n, walk.n, walk.param->variable) && i-- == 0) {
-                snprintf(row->name, sizeof row->name, "%s", walk.param->variable);
-                snprintf(row->own, sizeof row->own, "stands for --%s where that is not given",
-                         walk.name);
-                row->text = row->own;
-                return true;
-            }
+    /* `run` has all options that a variable stands for */
+    for (struct option_walk walk = {.command = command_find("run")}; option_next(&walk);)
+        if (walk.param->variable && i-- == 0) {
+            snprintf(row->name, sizeof row->name, "%s", walk.param->variable);
+            snprintf(row->own, sizeof row->own, "stands for --%s where that is not given",
+                     walk.name);
+            row->text = row->own;
+            return true;
+        }
     if (i >= sizeof variables / sizeof *variables)
         return false;
     snprintf(row->name, sizeof row->name, "%s", variables[i][0]);

@@ -16,6 +16,14 @@
 
 enum { TEXT_SIZE = 1024, MOST_TABLES = 32 };
 
+/* Begins an object on a line of its own, whose first key NAME has the text VALUE. */
+static void begin_object(struct attn_json_writer *json, const char *name, const char *value)
+{
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, name), value);
+}
+
 /* --- Options ---------------------------------------------------------------------------------- */
 
 /* Types of options by the types of parameters; others are "spec": a text of the form `syntax`. */
@@ -38,6 +46,12 @@ static const char *type_of(const struct attn_param *param)
         (strncmp(form, "FILE", 4) == 0 || word_find("DIR|PATH", form) >= 0))
         return "path";
     return type && (is_plain || strcmp(type, "text") != 0) ? type : "spec";
+}
+
+/* Writes what a MINOR version may do to an option, a table, a column or a command. */
+static void push_stability(struct attn_json_writer *json, bool is_preview)
+{
+    attn_json_text(attn_json_key(json, "stability"), is_preview ? "preview" : "stable");
 }
 
 static void push_words(struct attn_json_writer *json, const char *words)
@@ -143,9 +157,7 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
     const char short_name[] = {'-', param->letter, '\0'};
     struct option_walk form = {.command = walk->command};
 
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), option_label(walk, label));
+    begin_object(json, "name", option_label(walk, label));
     attn_json_text(attn_json_key(json, "short"), param->letter ? short_name : NULL);
     attn_json_text(attn_json_key(json, "group"), walk->heading);
     attn_json_text(attn_json_key(json, "type"), type);
@@ -169,6 +181,7 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
                    option_is_list(param) || param->type == ATTN_PARAM_SETTINGS);
     push_rules(json, walk->command, param, true);
     push_rules(json, walk->command, param, false);
+    push_stability(json, strstr(help, "(preview)"));
     attn_json_text(attn_json_key(json, "help"), help);
     attn_json_end(json);
 }
@@ -219,8 +232,22 @@ static const char *column_help(const struct command *command, const struct attn_
     return column->quantity;
 }
 
+/* Whether a MINOR version may change the column NAME of TABLE. */
+static bool is_preview(const char *table, const char *name)
+{
+    static const char *const columns[][2] = {
+        {"circuit", "own|position|token|type|key|looks_at|weight"},
+        {"heads", "type|most|share|bottom_row|kept|selected"},
+        {"probe", "bottom_row|kept|selected"}};
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (strcmp(columns[i][0], table) == 0 && word_find(columns[i][1], name) >= 0)
+            return true;
+    return strcmp(table, "heads") == 0 && strncmp(name, "rest_", strlen("rest_")) == 0;
+}
+
 static void push_column(struct attn_json_writer *json, const struct command *command,
-                        const struct attn_column *column)
+                        const char *table, const struct attn_column *column)
 {
     static const char *const types[] = {
         [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "number",
@@ -235,15 +262,14 @@ static void push_column(struct attn_json_writer *json, const struct command *com
         attn_fixed_text_append(shown, sizeof shown, &used,
                                *text == *ATTN_ANSWER ? "%.0sthe answer" : "%.1s", text);
     field_names_show(shown, help, sizeof help);
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), column->name);
+    begin_object(json, "name", column->name);
     attn_json_text(attn_json_key(json, "type"), types[column->type]);
     attn_json_text(attn_json_key(json, "unit"), column->unit);
     attn_json_text(attn_json_key(json, "null"), is_always ? NULL
                                                 : column->role == ATTN_ROLE_VALUE
                                                     ? "not defined for this row"
                                                     : "the row is a mean, a reference or a total");
+    push_stability(json, is_preview(table, column->name));
     attn_json_text(attn_json_key(json, "help"), help[0] ? help : NULL);
     attn_json_end(json);
 }
@@ -262,7 +288,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
                          const struct attn_column *columns, size_t n, const char *when,
                          const char *word)
 {
-    char name[TEXT_SIZE];
+    char name[TEXT_SIZE], option[TEXT_SIZE];
 
     snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
              when ? when : "", word ? "." : "", word ? word : "");
@@ -270,15 +296,15 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
         attn_json_text(json, name);
         return;
     }
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), name);
-    snprintf(name, sizeof name, "--%s%s%s", when ? when : "", word ? " " : "", word ? word : "");
-    attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
+    begin_object(json, "name", name);
+    snprintf(option, sizeof option, "--%s%s%s", when ? when : "", word ? " " : "",
+             word ? word : "");
+    attn_json_text(attn_json_key(json, "when"), when ? option : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
     for (size_t i = 0; i < n; i++)
-        push_column(json, shown->command, &columns[i]);
+        push_column(json, shown->command, name, &columns[i]);
     attn_json_end(json);
+    push_stability(json, false);
     attn_json_end(json);
 }
 
@@ -428,9 +454,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     if (!args)
         return attn_error_no_memory(err);
     snprintf(usage, sizeof usage, "attn-cli %s %s", command->name, command->usage);
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), command->name);
+    begin_object(json, "name", command->name);
     attn_json_text(attn_json_key(json, "summary"), command_summary(command));
     attn_json_text(attn_json_key(json, "usage"), usage);
     push_arguments(json, command);
@@ -445,6 +469,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     attn_json_end(json);
     push_lines(attn_json_key(json, "examples"), command_example_lines(command));
     attn_json_text(attn_json_key(json, "description"), command_description(command));
+    push_stability(json, false);
     attn_json_end(json);
     free(args);
     return ATTN_OK;
@@ -474,9 +499,7 @@ static enum attn_status push_commands(struct attn_json_writer *json, const struc
 
 static void push_row(struct attn_json_writer *json, const struct topic_row *row)
 {
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), row->name);
+    begin_object(json, "name", row->name);
     attn_json_text(attn_json_key(json, "help"), row->text);
     attn_json_end(json);
 }
@@ -485,9 +508,7 @@ static void push_topic(struct attn_json_writer *json, const struct topic *topic,
 {
     struct topic_row row;
 
-    attn_json_line(json);
-    attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), topic->name);
+    begin_object(json, "name", topic->name);
     attn_json_text(attn_json_key(json, "summary"), topic->summary);
     if (is_whole) {
         attn_json_text(attn_json_key(json, "text"), topic->text);
@@ -519,9 +540,7 @@ static void push_models(struct attn_json_writer *json)
     for (size_t i = 0; (family = attn_families[i]) != NULL; i++) {
         const struct attn_config *config = &family->form.defaults;
 
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "type"), family->model_type);
+        begin_object(json, "type", family->model_type);
         attn_json_begin(attn_json_key(json, "kinds"), '[');
         attn_json_text(json, family->encoder                  ? "encoder-decoder"
                              : family->towers[0]              ? "text and pictures"
@@ -544,9 +563,7 @@ static void push_sites(struct attn_json_writer *json)
         const enum attn_site site = attn_site_order[i];
 
         attn_site_archive_name(site, 0, name);
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "name"), attn_site_name(site));
+        begin_object(json, "name", attn_site_name(site));
         attn_json_text(attn_json_key(json, "shape"), attn_site_shape_text(site));
         attn_json_text(attn_json_key(json, "archive"), name);
         attn_json_end(json);

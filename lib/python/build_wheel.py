@@ -72,9 +72,19 @@ GIVEN = ROOT / "PKG-INFO"  # a source distribution has it
 LIBRARIES = ROOT / "libraries"  # and the sources of these
 
 
-def version():
-    header = (ROOT / "lib/core/base/version.h").read_text()
-    return re.search(r'#define ATTN_VERSION "(.*)"', header)[1], re.search(r'#define ATTN_VERSION_DATE "(.*)"', header)[1]
+def version(form="python"):
+    """The version in a FORM of .packaging/facts.sh, which needs bash; a source distribution says that of Python."""
+    if form == "python" and GIVEN.exists():
+        return re.search(r"^Version: (.*)$", GIVEN.read_text(), re.M)[1]
+    try:
+        forms = subprocess.run([ROOT / ".packaging/facts.sh", "versions"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    except OSError as problem:
+        fail(f"building it needs bash: {problem}")
+    return dict(line.split() for line in forms.splitlines())[form]
+
+
+def date():
+    return re.search(r'#define ATTN_VERSION_DATE "(.*)"', (ROOT / "lib/core/base/version.h").read_text())[1]
 
 
 def make(*targets):
@@ -179,7 +189,7 @@ def information(programs, is_any):
     files.update({f"licenses/licenses/{name}": licences.licence_of(name) for name in names})
     files["licenses/licenses/NOTICE"] = (ROOT / ".packaging/NOTICE").read_bytes()
     listed = "".join(f"License-File: {name.removeprefix('licenses/')}\n" for name in sorted(files))
-    files["METADATA"] = METADATA.format(name=NAME, version=version()[0], expression=licences.expression(names), urls=urls(),
+    files["METADATA"] = METADATA.format(name=NAME, version=version(), expression=licences.expression(names), urls=urls(),
                                         files=listed.rstrip(), system="OS Independent" if is_any else SYSTEMS[LIBRARY],
                                         readme=description()).encode()
     return files
@@ -191,11 +201,10 @@ def stem_of(number):
 
 def write(folder, files, platform_tag, about):
     """A wheel of FILES, {name: bytes}, in FOLDER, with ABOUT in its information; its name."""
-    number, date = version()
-    stem, tag = stem_of(number), f"py3-none-{platform_tag}"
+    stem, tag = stem_of(version()), f"py3-none-{platform_tag}"
     name, info = f"{stem}-{tag}.whl", f"{stem}.dist-info"
     os.makedirs(folder, exist_ok=True)
-    wheel = Wheel(os.path.join(folder, name), date)
+    wheel = Wheel(os.path.join(folder, name), date())
     for file, data in sorted(files.items()):
         wheel.add(file.replace("DATA", f"{stem}.data"), data)
     pure = str(platform_tag == "any").lower()
@@ -211,7 +220,10 @@ def pages(command):
     if command is None:
         make("TARGET=", "BUILD=build/release", "build/release/attn-cli")
         command = ROOT / "build/release/attn-cli"
+    manual = subprocess.run([command, "help", "--man"], check=True, stdout=subprocess.PIPE, text=True).stdout
     asked = {"man/man1/attn-cli.1": ("help", "--man"),
+             **{f"man/man1/attn-cli-{name}.1": ("help", name, "--man")
+                for name in re.findall(r"^\.BR attn\\-cli\\-([a-z]+) \(1\)$", manual, re.M)},
              "bash-completion/completions/attn-cli": ("completion", "bash"),
              "zsh/site-functions/_attn-cli": ("completion", "zsh"),
              "fish/vendor_completions.d/attn-cli.fish": ("completion", "fish")}
@@ -232,8 +244,11 @@ def shared(files):
 
 
 def module():
-    return {f"{MODULE}/{path.name}": path.read_bytes() for path in (HERE / MODULE).iterdir()
-            if path.suffix == ".py" or path.name == "py.typed"}
+    files = {f"{MODULE}/{path.name}": path.read_bytes() for path in (HERE / MODULE).iterdir()
+             if path.suffix == ".py" or path.name == "py.typed"}
+    own = f"{MODULE}/version.py"
+    files[own] = re.sub(rb'"[^"]*"$', f'"{version()}"'.encode(), files[own].rstrip()) + b"\n"
+    return files
 
 
 def build(folder, libraries):
@@ -275,7 +290,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """What the wheel will say of itself: nothing is built for it."""
-    name = f"{stem_of(version()[0])}.dist-info"
+    name = f"{stem_of(version())}.dist-info"
     for file, data in here().items():
         path = Path(metadata_directory, name, file)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -298,7 +313,7 @@ def build_sdist(sdist_directory, config_settings=None):
     """What is committed and takes part in building; sources of libraries; attn.wasm, with PyPI's PKG-INFO."""
     if not (ROOT / ".git").exists() or not LIVE_MODULE.exists():
         fail("a source distribution is made in a git checkout, after 'make wasm'")
-    stem = stem_of(version()[0])
+    stem = stem_of(version())
     make("dist")
     about = information([LIVE_MODULE], False)
     files = {f"{stem}/{name.removeprefix('licenses/')}": data for name, data in about.items() if name.startswith("licenses/licenses/")}
@@ -309,18 +324,18 @@ def build_sdist(sdist_directory, config_settings=None):
         files.update({f"{stem}/libraries/{path.relative_to(folder)}": path.read_bytes()
                       for path in Path(folder).rglob("*") if path.is_file()})
     path = os.path.join(sdist_directory, f"{stem}.tar.gz")
-    with tarfile.open(ROOT / f"build/{NAME}-{version()[0]}.tar.gz") as source, open(path, "wb") as file, \
+    with tarfile.open(ROOT / f"build/{NAME}-{version('program')}.tar.gz") as source, open(path, "wb") as file, \
             gzip.GzipFile("", "wb", 9, file, 0) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as made:
-        date = 0
+        newest = 0
         for entry in source:
-            name, date = entry.name.partition("/")[2], max(date, entry.mtime)
+            name, newest = entry.name.partition("/")[2], max(newest, entry.mtime)
             if re.match(LEFT_OUT, name) and name not in BUILD_TOOLS:
                 continue
             entry.name = f"{stem}/{name}".rstrip("/")
             made.addfile(entry, source.extractfile(entry) if entry.isfile() else None)
         for name, data in sorted(files.items()):
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mtime, entry.mode = len(data), date, 0o644
+            entry.size, entry.mtime, entry.mode = len(data), newest, 0o644
             made.addfile(entry, io.BytesIO(data))
     return os.path.basename(path)
 

@@ -52,7 +52,7 @@ use() { # COMMAND...
         [ -s screen ] && [ -s page.html ]) || fail "$* does not run"
 }
 use "$scratch/venv/bin/attn-cli"
-[ -s "$scratch/venv/share/man/man1/attn-cli.1" ] || fail 'the manual page is missing'
+[ -s "$scratch/venv/share/man/man1/attn-cli.1" ] && [ -s "$scratch/venv/share/man/man1/attn-cli-run.1" ] || fail 'the manual page is missing'
 "$scratch/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$scratch/target" "$wheel"
 use "$scratch/target/bin/attn-cli"
 PYTHONPATH=$scratch/target "$scratch/venv/bin/python" -c 'import attn

@@ -12,7 +12,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-number() { sed -nE "s/^#define $1 \"?([0-9.a-z]+)\"?$/\1/p" lib/core/base/version.h; }
+number() { sed -nE "s/^#define $1 \"?([-0-9.a-z]+)\"?$/\1/p" lib/core/base/version.h; }
+debian() { .packaging/facts.sh versions "$1" | sed -n 's/^debian //p'; } # sorts as versions follow each other
 fail() { printf 'abi: %s\n' "$@" && exit 1; }
 
 # Prints variables: a pointer to each function of attn.h, and the fields of its structs that may grow, or that might once.
@@ -55,7 +56,7 @@ next=${version%.dev*} # the release that has this version, or follows it
 kept=$(echo tests/install/abi-*.xml.gz)
 [ -e "$kept" ] || fail "found '$kept', expected one file: that of the last release"
 IFS=- read -r _ kept_abi kept_version <<<"$(basename "$kept" .xml.gz)"
-printf '%s\n' "$kept_version" "$next" | sort -VC || fail "ATTN_VERSION is $version, expected one of $kept_version or later"
+printf '%s\n' "$(debian "$kept_version")" "$(debian "$next")" | sort -VC || fail "ATTN_VERSION is $version, expected one of $kept_version or later"
 [ "$abi" -ge "$kept_abi" ] || fail "ATTN_ABI is $abi, that of $kept_version was $kept_abi"
 if ! command -v abidiff >/dev/null; then
     [ $# -eq 0 ] || fail 'abidiff is missing: the Debian package abigail-tools has it'

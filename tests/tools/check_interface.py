@@ -30,6 +30,7 @@ DOCUMENTS = {  # commands that write JSON, besides tables, which name their colu
     "score": ["score", KEYS], "ablate": ["ablate", *ANSWER, KEYS], "patch": ["patch", *ANSWER, *PAIR, "--site", "z"],
     "circuit": ["circuit", *ANSWER, *PAIR, "--size", "5"], "help": ["help"],
 }
+MOST_PREVIEW = 12  # options that may change in a MINOR
 TYPES = {int: "number", float: "number", bool: "boolean", str: "string", type(None): "null"}
 
 
@@ -181,6 +182,9 @@ def grows(lines, ref):
 
 def main(tool, *options):
     lines = sorted(set(interface(tool)))
+    preview = [line for line in lines if line.startswith("preview option ")]
+    if len(preview) > MOST_PREVIEW:
+        sys.exit("\n".join([*preview, f"interface: {len(preview)} options are preview, expected at most {MOST_PREVIEW}"]))
     if options == ("--keep",):
         KEPT.write_text("\n".join(lines) + "\n")
         return

@@ -44,7 +44,7 @@ attn-cli --help >help && has help '^  reach +how far back each head looks$'
 attn-cli reach --help-all >help
 has help '^Reach:$' '^      --skip K ' '^      --items FILE' '^      --svg FILE' \
     '^  attn-cli reach -m fable --skip 1 --sort reach "The keys'
-attn-cli help --man >manual && has manual 'attn.-cli reach'
+attn-cli help --man >manual && has manual 'attn.-cli.-reach'
 (
     source <(attn-cli completion bash)
     COMP_WORDS=(attn-cli reach --sk) COMP_CWORD=2

@@ -31,7 +31,7 @@ make_all() { # FOLDER PACKAGE...
 }
 
 [ -z "$(git status --porcelain --untracked-files=no)" ] || fail 'there are changes that are not committed'
-git clone -q --depth 1 "file://$PWD" "$clone"
+git clone -q "file://$PWD" "$clone"
 mkdir "$clone/build"
 for kept in sources zig; do # digests are checked
     [ ! -d build/$kept ] || cp -Rl build/$kept "$clone/build/"

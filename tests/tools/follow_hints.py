@@ -269,7 +269,7 @@ def follow(options, tool, record, log):
     """Returns how many things the hint of RECORD names, and those that were refused."""
     args, env, folder, error = record
     hint, message = re.search(r"^hint: (.*)$", error, re.M)[1], message_of(error)
-    wanted = ways(options, args, message, hint.removeprefix("since 0.4.0: ")) if args else None
+    wanted = ways(options, args, message, hint) if args else None
     refused = []
     if any(words in hint for words, _ in EXCUSED):
         wanted = None

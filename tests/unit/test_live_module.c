@@ -50,8 +50,8 @@ START_TEST(an_installation_shares_it)
     enter();
     attn_folder_write("usr/share/attn-cli/attn.wasm", "", 0);
     assert_near("usr/bin/attn-cli", "usr/share/attn-cli/attn.wasm", NULL);
-    assert_near("usr/lib/libattn.so.3", "usr/share/attn-cli/attn.wasm", NULL);
-    assert_near("usr/lib/x86_64-linux-gnu/libattn.so.3", "usr/share/attn-cli/attn.wasm", NULL);
+    assert_near("usr/lib/libattn.so.1", "usr/share/attn-cli/attn.wasm", NULL);
+    assert_near("usr/lib/x86_64-linux-gnu/libattn.so.1", "usr/share/attn-cli/attn.wasm", NULL);
     attn_folder_write("usr/lib/attn.wasm", "", 0); /* as in a wheel */
     assert_near("usr/lib/libattn.so", "usr/lib/attn.wasm", NULL);
     unlink("usr/lib/attn.wasm");

@@ -10,12 +10,12 @@
 #include "base/api.h"
 
 /* The version of these headers, defined only here. Between releases it is that of the next one with
- * ".dev0", which every package has in its own form. `make release` changes it. */
-#define ATTN_VERSION "0.4.0.dev0"
+ * ".dev0"; packages have the number of the build instead. `make release` changes it. */
+#define ATTN_VERSION "1.0.0-rc1.dev0"
 
 /* The version of the binary interface, incremented when programs that use attn.h must be recompiled
- * (attn.h has the rule). The shared library is named after it: libattn.so.3. */
-#define ATTN_ABI 3
+ * (attn.h has the rule). The shared library is named after it: libattn.so.1. */
+#define ATTN_ABI 1
 
 /* The date of that version, printed in the manual page and kept in packages. */
 #define ATTN_VERSION_DATE "2026-11-22"

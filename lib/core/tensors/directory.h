@@ -16,7 +16,7 @@
  *
  *     {
  *     "runs": [
- *     {"format": "csv", "version": "0.4.0", "model": "fable", "options": {"heads": "0.1"},
+ *     {"format": "csv", "version": "1.0.0", "model": "fable", "options": {"heads": "0.1"},
  *     "files": ["L00H01.pattern.csv", "L00H01.z.csv"]}
  *     ]
  *     }

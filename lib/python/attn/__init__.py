@@ -24,15 +24,15 @@ from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, 
                      NoteWarning, OutOfMemoryError, UnsupportedError)
 from .events import Event
 from .procedures import Generation
-from .library import lib as _lib
 from .model import Model, PairTokens, Tokens
 from .pictures import Picture
 from .places import models
 from .request import Edit, add, mask, project, replace, scale, zero
 from .result import Attention, Cache, Predictions, Result, Site
 from .table import Grid, Table
+from .version import VERSION as _version
 
-__version__: str = _lib.attn_version().decode()
+__version__: str = _version
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "project", "mask", "Model", "Result", "Site", "Cache",
            "Attention", "Predictions", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",

@@ -2,7 +2,7 @@
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,
                     c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)
 
-ATTN_ABI = 3
+ATTN_ABI = 1
 
 ATTN_OK = 0
 ATTN_NO_MEMORY = 1

@@ -385,7 +385,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 of their rows, mean over the rows. A small js does not say that the heads read and write the same things
                 (head, layer, pair)
     localize    of a picture beside a text: rank the heads that look at one place of it (Kang et al. 2503.06287); kept
-                are heads with a large share of it, from layer 2 on, that do not look at its last row
+                are heads with a large share of it, from layer 2 on, that do not look at its last row (preview)
     keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
     tower       of a decoder that reads pictures beside a text: measure the decoder (text, default), or its tower, which
                 reads `image` alone (image) (text, image)

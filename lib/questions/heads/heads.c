@@ -130,7 +130,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "localize", NULL, struct attn_heads_args, is_localized,
                "of a picture beside a text: rank the heads that look at one place of it (Kang et "
                "al. 2503.06287); kept are heads with a large share of it, from layer 2 on, that "
-               "do not look at its last row"),
+               "do not look at its last row (preview)"),
     ATTN_PARAM(COUNT, "keep", "N", struct attn_heads_args, n_kept,
                "with `localize` over `items`, a head is selected in an item if its rank is at "
                "most N; default: 10",
