@@ -318,31 +318,6 @@ enum attn_status tables_sort(const struct tables_args *args, struct attn_table *
     return ATTN_OK;
 }
 
-enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
-                             const struct attn_table_picture *picture, const struct tables_run *run,
-                             struct attn_sink *out, struct attn_error *err)
-{
-    struct attn_table_picture drawn = *picture;
-    struct attn_picture_options options;
-
-    picture_find(&args->picture, false, &options);
-    options.on_note = run->on_note;
-    if (args->order.sort || args->order.n_most > 0)
-        drawn.view.traits |= ATTN_VIEW_ORDERED;
-    if (args->column)
-        ATTN_TRY(attn_table_picture_show(&drawn, table, args->column, err));
-    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
-        if (run->request && walk.output.format == attn_format_find("html")) {
-            struct attn_request request = *run->request;
-
-            request.outputs = (struct attn_request_outputs){
-                .items = &walk.output, .n = 1, .precision = -1, .picture = &options};
-            ATTN_TRY(attn_run_table_page(run->host, &request, table, &drawn, err));
-        } else if (walk.output.format->is_picture)
-            ATTN_TRY(attn_table_picture_write(table, &drawn, &options, &walk.output, err));
-    return ATTN_OK;
-}
-
 enum { KEPT_SIZE = 128 }; /* size of the name of a column */
 
 /* Writes TABLE, whose columns are chosen. */

@@ -145,12 +145,6 @@ struct tables_run {
     attn_note_fn on_note; /* or NULL */
 };
 
-/* Draws TABLE as the pictures of ARGS. OUT is standard output. Without --column, the column of
- * PICTURE is drawn. */
-enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
-                             const struct attn_table_picture *picture, const struct tables_run *run,
-                             struct attn_sink *out, struct attn_error *err);
-
 /* Writes TABLE to the other outputs of ARGS or, if there is no output, as text to OUT, standard
  * output. PICTURE has the texts of captions. If the text is too wide, the column `values` of
  * PICTURE is kept. A terminal shows only the N_LARGEST rows of each group of a ranked table

@@ -311,6 +311,34 @@ enum attn_status question_begin(struct question *question, struct attn_error *er
     return question_read(question, err);
 }
 
+/* Draws TABLE as the pictures of ARGS. OUT is standard output. Without --column, the column of
+ * PICTURE is drawn. */
+static enum attn_status draw_tables(const struct tables_args *args, const struct attn_table *table,
+                                    const struct attn_table_picture *picture,
+                                    const struct tables_run *run, struct attn_sink *out,
+                                    struct attn_error *err)
+{
+    struct attn_table_picture drawn = *picture;
+    struct attn_picture_options options;
+
+    picture_find(&args->picture, false, &options);
+    options.on_note = run->on_note;
+    if (args->order.sort || args->order.n_most > 0)
+        drawn.view.traits |= ATTN_VIEW_ORDERED;
+    if (args->column)
+        ATTN_TRY(attn_table_picture_show(&drawn, table, args->column, err));
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (run->request && walk.output.format == attn_format_find("html")) {
+            struct attn_request request = *run->request;
+
+            request.outputs = (struct attn_request_outputs){
+                .items = &walk.output, .n = 1, .precision = -1, .picture = &options};
+            ATTN_TRY(attn_run_table_page(run->host, &request, table, &drawn, err));
+        } else if (walk.output.format->is_picture)
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &options, &walk.output, err));
+    return ATTN_OK;
+}
+
 /* Draws the table. Groups are drawn side by side, so they must have the same rows in a picture. */
 static enum attn_status draw_table(const struct question *question, struct attn_error *err)
 {
@@ -328,7 +356,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
         status = tables_sort_copy(tables, picture->n_label, true, question->unsorted, &joint, err);
     table = joint ? joint : table;
     if (status == ATTN_OK)
-        status = tables_draw(tables, table, picture, &run, question->call->out, err);
+        status = draw_tables(tables, table, picture, &run, question->call->out, err);
     attn_table_free(joint);
     return status;
 }

@@ -797,22 +797,6 @@ void attn_session_watch_rows(struct attn_session *session, size_t first, size_t 
     session->forward.end_watched = end;
 }
 
-enum attn_status attn_session_replace_edits(struct attn_session *session,
-                                            const struct attn_edit *edits, size_t n_edit,
-                                            struct attn_error *err)
-{
-    size_t capacity = session->n_edit;
-
-    ATTN_TRY(ATTN_GROW(session->edits, capacity, n_edit, err));
-    ATTN_TRY(ATTN_GROW(session->has_effect, session->effect_capacity, n_edit, err));
-    session->n_edit = n_edit;
-    for (size_t i = 0; i < n_edit; i++) {
-        session->edits[i] = edits[i];
-        atomic_store_explicit(&session->has_effect[i], false, memory_order_relaxed);
-    }
-    return ATTN_OK;
-}
-
 void attn_session_count_edits_from(struct attn_session *session, size_t first)
 {
     session->n_uncounted = first;

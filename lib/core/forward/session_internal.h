@@ -140,12 +140,6 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
  * emitted only if they are computed anyway. */
 void attn_session_watch_rows(struct attn_session *session, size_t first, size_t end);
 
-/* Replaces the edits of SESSION, which were checked for a session like this one, before the next
- * feed. */
-enum attn_status attn_session_replace_edits(struct attn_session *session,
-                                            const struct attn_edit *edits, size_t n_edit,
-                                            struct attn_error *err);
-
 /* Counts rows as changed only if edit number FIRST of the session, or a later one, changed them. */
 void attn_session_count_edits_from(struct attn_session *session, size_t first);
 

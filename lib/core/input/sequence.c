@@ -8,7 +8,6 @@
 #include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
-#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -526,62 +525,3 @@ void attn_sequence_release(struct attn_sequence *sequence)
 }
 
 /* --- Words ---------------------------------------------------------------------------------- */
-
-enum attn_status attn_words_find(const struct attn_tokenizer *tokenizer,
-                                 struct attn_sequence *sequence, struct attn_error *err)
-{
-    const struct attn_encoding *encoding = &sequence->encoding;
-    size_t *words;
-    bool *begins;
-
-    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, sequence->n, err));
-    ATTN_TRY(ATTN_ALLOC(begins, sequence->n, err));
-    if (tokenizer && sequence->ids)
-        attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
-    else
-        attn_words_mark_texts((const char *const *)sequence->tokens.bytes, sequence->tokens.sizes,
-                              sequence->n, begins);
-    for (size_t i = 1; i < sequence->n; i++) {
-        const bool is_added = encoding->n > 0 && (encoding->texts[i] == ATTN_TEXT_NONE ||
-                                                  encoding->texts[i] != encoding->texts[i - 1]);
-
-        words[i] = words[i - 1] + (sequence->is_word_level || is_added || begins[i]);
-    }
-    attn_free(begins);
-    sequence->words = words;
-    return ATTN_OK;
-}
-
-enum attn_status attn_words_of_labels(const struct attn_label_list *labels,
-                                      struct attn_sequence *sequence, struct attn_error *err)
-{
-    size_t *words;
-    bool *begins;
-
-    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, labels->n, err));
-    ATTN_TRY(ATTN_ALLOC(begins, labels->n, err));
-    attn_words_mark_texts(labels->items, labels->sizes, labels->n, begins);
-    for (size_t i = 1; i < labels->n; i++)
-        words[i] = words[i - 1] + begins[i];
-    attn_free(begins);
-    sequence->words = words;
-    return ATTN_OK;
-}
-
-enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
-                                  enum attn_model_stack stack, struct attn_error *err)
-{
-    const size_t n = attn_dims_of(attn_selection_dims(selection), stack)->n_position;
-
-    if (attn_selection_is_all_queries(selection, stack))
-        return ATTN_OK;
-    for (size_t first = 0, end; first < n; first = end) {
-        bool is_chosen = false;
-
-        for (end = first; end < n && words[end] == words[first]; end++)
-            is_chosen = is_chosen || attn_selection_has_query(selection, stack, end);
-        if (is_chosen)
-            ATTN_TRY(attn_selection_add_queries(selection, stack, first, end - first, err));
-    }
-    return ATTN_OK;
-}

@@ -207,24 +207,6 @@ void attn_sequence_note(const struct attn_sequence *sequence,
 
 void attn_sequence_release(struct attn_sequence *sequence);
 
-/* How tokens are grouped into words, for options that merge words: as attn_words_mark does
- * (tokenizer/words.h). Tokens that the tokenizer adds are words by themselves, and so is the first
- * one of a second text. In word-level vocabularies each token is a word. */
-
-/* Numbers the words of SEQUENCE from 0. words[i] is the word of token i. The tokens must have
- * texts. TOKENIZER, which knows the special tokens, may be NULL. */
-enum attn_status attn_words_find(const struct attn_tokenizer *tokenizer,
-                                 struct attn_sequence *sequence, struct attn_error *err);
-
-/* Groups labels into words of SEQUENCE in the same way, and numbers these from 0. */
-enum attn_status attn_words_of_labels(const struct attn_label_list *labels,
-                                      struct attn_sequence *sequence, struct attn_error *err);
-
-/* Extends the queries of STACK to all tokens of each word that has a selected token. words[i] is
- * the word of token i. */
-enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
-                                  enum attn_model_stack stack, struct attn_error *err);
-
 /* Appends tokens of padding up to n_ctx to ENCODING, a text of SigLIP, whose vector is that of the
  * last token; the texts of other models of CONFIG are unchanged. */
 enum attn_status attn_encoding_pad(const struct attn_config *config, struct attn_encoding *encoding,

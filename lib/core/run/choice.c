@@ -11,6 +11,7 @@
 #include "predict/class_label.h"
 #include "run/maker.h"
 #include "tensors/format_internal.h"
+#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -177,6 +178,54 @@ static bool merges_words(const struct attn_run *run)
     return attn_view_of(run->request.outputs.picture).merges_words;
 }
 
+/* How tokens are grouped into words, for options that merge words: as attn_words_mark does
+ * (tokenizer/words.h). Tokens that the tokenizer adds are words by themselves, and so is the first
+ * one of a second text. In word-level vocabularies each token is a word. */
+
+/* Groups labels into words of SEQUENCE in the same way, and numbers these from 0. */
+static enum attn_status group_labels(const struct attn_label_list *labels,
+                                     struct attn_sequence *sequence, struct attn_error *err)
+{
+    size_t *words;
+    bool *begins;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, labels->n, err));
+    ATTN_TRY(ATTN_ALLOC(begins, labels->n, err));
+    attn_words_mark_texts(labels->items, labels->sizes, labels->n, begins);
+    for (size_t i = 1; i < labels->n; i++)
+        words[i] = words[i - 1] + begins[i];
+    attn_free(begins);
+    sequence->words = words;
+    return ATTN_OK;
+}
+
+/* Numbers the words of SEQUENCE from 0. words[i] is the word of token i. The tokens must have
+ * texts. TOKENIZER, which knows the special tokens, may be NULL. */
+static enum attn_status group_tokens(const struct attn_tokenizer *tokenizer,
+                                     struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    size_t *words;
+    bool *begins;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, words, sequence->n, err));
+    ATTN_TRY(ATTN_ALLOC(begins, sequence->n, err));
+    if (tokenizer && sequence->ids)
+        attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
+    else
+        attn_words_mark_texts((const char *const *)sequence->tokens.bytes, sequence->tokens.sizes,
+                              sequence->n, begins);
+    for (size_t i = 1; i < sequence->n; i++) {
+        const bool is_added = encoding->n > 0 && (encoding->texts[i] == ATTN_TEXT_NONE ||
+                                                  encoding->texts[i] != encoding->texts[i - 1]);
+
+        words[i] = words[i - 1] + (sequence->is_word_level || is_added || begins[i]);
+    }
+    attn_free(begins);
+    sequence->words = words;
+    return ATTN_OK;
+}
+
 /* Numbers the words of the tokens, if tokens have texts. If words are merged and no sites are
  * listed, selects the pattern, because only patterns can be merged. */
 static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
@@ -186,13 +235,13 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     if (merges_words(run) && !run->request.selection.sites)
         run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
     if (!run->model && reading->query_labels.items)
-        ATTN_TRY(attn_words_of_labels(&reading->query_labels, &run->text, err));
+        ATTN_TRY(group_labels(&reading->query_labels, &run->text, err));
     if (!run->model && reading->key_labels.items)
-        ATTN_TRY(attn_words_of_labels(&reading->key_labels, &run->source, err));
+        ATTN_TRY(group_labels(&reading->key_labels, &run->source, err));
     if (run->text.tokens.bytes && !run->text.pixels) /* positions of a picture are not words */
-        ATTN_TRY(attn_words_find(run->tokenizer, &run->text, err));
+        ATTN_TRY(group_tokens(run->tokenizer, &run->text, err));
     if (run->source.tokens.bytes)
-        ATTN_TRY(attn_words_find(run->source_tokenizer, &run->source, err));
+        ATTN_TRY(group_tokens(run->source_tokenizer, &run->source, err));
     return ATTN_OK;
 }
 
@@ -248,6 +297,26 @@ static enum attn_status make_selection(struct attn_run *run, const struct attn_d
     return narrow(made, given, err);
 }
 
+/* Extends the queries of STACK to all tokens of each word that has a selected token. words[i] is
+ * the word of token i. */
+static enum attn_status widen_to_words(const size_t *words, struct attn_selection *selection,
+                                       enum attn_model_stack stack, struct attn_error *err)
+{
+    const size_t n = attn_dims_of(attn_selection_dims(selection), stack)->n_position;
+
+    if (attn_selection_is_all_queries(selection, stack))
+        return ATTN_OK;
+    for (size_t first = 0, end; first < n; first = end) {
+        bool is_chosen = false;
+
+        for (end = first; end < n && words[end] == words[first]; end++)
+            is_chosen = is_chosen || attn_selection_has_query(selection, stack, end);
+        if (is_chosen)
+            ATTN_TRY(attn_selection_add_queries(selection, stack, first, end - first, err));
+    }
+    return ATTN_OK;
+}
+
 /* Selects the queries. If only the encoder is selected and nothing is predicted, they are rows of
  * the encoder. */
 static enum attn_status choose_queries(struct attn_run *run, struct attn_error *err)
@@ -275,7 +344,7 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     }
     if (is_before)
         asked->queries = (struct attn_number_list){0}; /* selects all rows of the decoder */
-    return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
+    return merges_words(run) && text->words ? widen_to_words(text->words, run->chosen, stack, err)
                                             : ATTN_OK;
 }
 

@@ -450,6 +450,16 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
 /* --- The item --------------------------------------------------------------------------------- */
 
+/* Assigns N ids to the words, one id for each word. */
+static enum attn_status assign_ids(size_t n, struct attn_text_words *words, struct attn_error *err)
+{
+    assert(words->n == n);
+    ATTN_TRY(ATTN_ALLOC(words->of, n, err));
+    for (size_t i = 0; i < n; i++)
+        words->of[i] = i;
+    return ATTN_OK;
+}
+
 /* Finds the words of both sides, and the word of each token of the runs. */
 static enum attn_status find_words(struct attn_align_run *align, struct attn_error *err)
 {
@@ -467,7 +477,7 @@ static enum attn_status find_words(struct attn_align_run *align, struct attn_err
             attn_text_words_split(side->text, side->size, side->list, &side->words, err), names[i],
             err));
         if (!side->input.text) {
-            ATTN_TRY(attn_text_words_assign_ids(sequence->n, &side->words, err));
+            ATTN_TRY(assign_ids(sequence->n, &side->words, err));
             continue;
         }
         ATTN_TRY(attn_error_in(attn_text_words_assign(&sequence->encoding, sequence->input->text,

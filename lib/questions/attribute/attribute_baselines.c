@@ -218,29 +218,3 @@ enum attn_status attn_baseline_choose(struct attn_attribution *a, struct attn_er
                               name.text);
     return find_kept(a, err);
 }
-
-void attn_baseline_name(const struct attn_attribute_args *args, const struct attn_table *table,
-                        char words[ATTN_VIEW_WORDS_SIZE])
-{
-    static const char *const kinds[ATTN_N_BASELINE] = {[ATTN_BASELINE_MEAN] = "mean embedding",
-                                                       [ATTN_BASELINE_ZERO] = "zeros",
-                                                       [ATTN_BASELINE_MASK] = "mask tokens",
-                                                       [ATTN_BASELINE_PAD] = "padding",
-                                                       [ATTN_BASELINE_GREY] = "grey"};
-    const struct attn_input *given = &args->given;
-    const struct attn_table *about = attn_table_about(table);
-    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
-    const struct attn_cell cell = column < SIZE_MAX
-                                      ? attn_table_cell(about, 0, column)
-                                      : attn_cell_string(attn_baseline_names[args->baseline]);
-
-    snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",
-             given->image || given->pixels ? "another picture"
-             : attn_input_is_given(given)  ? "another text"
-                                           : "the default");
-    if (given->text && given->n_text <= ATTN_BASELINE_MOST)
-        snprintf(words, ATTN_VIEW_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
-    for (size_t i = 0; i < ATTN_N_BASELINE; i++)
-        if (kinds[i] && attn_cell_word(&cell, attn_baseline_names[i]) == 0)
-            snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
-}

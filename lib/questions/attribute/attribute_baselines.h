@@ -49,9 +49,4 @@ enum attn_status attn_baseline_find(struct attn_attribution *a, struct attn_erro
 /* Returns true if the embedding is directly followed by a norm, so that its scale has no effect. */
 bool attn_baseline_is_undone(const struct attn_attribution *a);
 
-/* Writes the name of the baseline: the given text; otherwise its kind, read from the facts about
- * TABLE. Tables over many items have no facts; then the kind in ARGS is used. */
-void attn_baseline_name(const struct attn_attribute_args *args, const struct attn_table *table,
-                        char words[ATTN_VIEW_WORDS_SIZE]);
-
 #endif

@@ -66,19 +66,6 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
     return status;
 }
 
-struct attn_input attn_generation_input(const struct attn_input *input,
-                                        const struct attn_generation *made)
-{
-    struct attn_input continued = {.ids = made->ids, .n_id = made->n_prompt + made->n};
-
-    if (!input->image && !input->pixels)
-        return continued;
-    continued = *input;
-    continued.continuation_ids = made->ids + made->n_prompt;
-    continued.n_continuation_id = made->n;
-    return continued;
-}
-
 /* Returns the index after the last row of TABLE with the same target as ROW. */
 static size_t end_of_target(const struct attn_table *table, size_t row)
 {

@@ -47,9 +47,4 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);
 
-/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
- * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
-struct attn_input attn_generation_input(const struct attn_input *input,
-                                        const struct attn_generation *made);
-
 #endif

@@ -16,6 +16,7 @@
 #include "trace/capture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
@@ -638,6 +639,34 @@ static bool has_source(const struct attn_table *table)
     return attn_cell_word(&part, "source") == 0;
 }
 
+/* Writes the name of the baseline: the given text; otherwise its kind, read from the facts about
+ * TABLE. Tables over many items have no facts; then the kind in ARGS is used. */
+static void name_baseline(const struct attn_attribute_args *args, const struct attn_table *table,
+                          char words[ATTN_VIEW_WORDS_SIZE])
+{
+    static const char *const kinds[ATTN_N_BASELINE] = {[ATTN_BASELINE_MEAN] = "mean embedding",
+                                                       [ATTN_BASELINE_ZERO] = "zeros",
+                                                       [ATTN_BASELINE_MASK] = "mask tokens",
+                                                       [ATTN_BASELINE_PAD] = "padding",
+                                                       [ATTN_BASELINE_GREY] = "grey"};
+    const struct attn_input *given = &args->given;
+    const struct attn_table *about = attn_table_about(table);
+    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
+    const struct attn_cell cell = column < SIZE_MAX
+                                      ? attn_table_cell(about, 0, column)
+                                      : attn_cell_string(attn_baseline_names[args->baseline]);
+
+    snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",
+             given->image || given->pixels ? "another picture"
+             : attn_input_is_given(given)  ? "another text"
+                                           : "the default");
+    if (given->text && given->n_text <= ATTN_BASELINE_MOST)
+        snprintf(words, ATTN_VIEW_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
+    for (size_t i = 0; i < ATTN_N_BASELINE; i++)
+        if (kinds[i] && attn_cell_word(&cell, attn_baseline_names[i]) == 0)
+            snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
+}
+
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     static const char *const methods[ATTN_N_ATTRIBUTE_METHOD] = {
@@ -662,7 +691,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_attribute_label(drawn);
     is_of_source = args->n_target > 0 && has_source(drawn->table);
     if (args->method == ATTN_ATTRIBUTE_IG)
-        attn_baseline_name(args, drawn->table, baseline);
+        name_baseline(args, drawn->table, baseline);
     attn_drawn_ask(drawn, "of each %s%s (%s%.*s)",
                    args->merges_words            ? "word"
                    : is_of_patches(drawn->table) ? "patch"

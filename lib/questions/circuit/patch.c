@@ -666,6 +666,17 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
+/* Returns an error if the input is an item and its table, which will have N_ROW rows, cannot be
+ * averaged with that of the first item. Call it before long computations. */
+static enum attn_status expect(const struct attn_frame *frame, size_t n_row, struct attn_error *err)
+{
+    return frame->fold
+               ? attn_error_at(attn_fold_check_size(frame->fold, frame->answer, n_row,
+                                                    attn_table_n_column(frame->rows.table), err),
+                               ATTN_STAGE_INPUT, err)
+               : ATTN_OK;
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_patching *patch = state;
@@ -676,7 +687,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         ATTN_TRY(attn_patch_try_paths(patch, err));
     } else {
         ATTN_TRY(attn_patch_list_parts(patch, err));
-        ATTN_TRY(attn_frame_expect(&patch->frame, FIRST_PART + patch->n_part, err));
+        ATTN_TRY(expect(&patch->frame, FIRST_PART + patch->n_part, err));
     }
     if (!patch->args->path && patch->is_estimated) {
         ATTN_TRY(attn_patch_find_estimates(patch, err));

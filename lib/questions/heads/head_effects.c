@@ -40,34 +40,6 @@ void attn_head_effects_read(const char *list, unsigned *effects, char *rest)
     rest[n_rest] = '\0';
 }
 
-enum attn_status attn_head_effects_check(const struct attn_heads_args *args, struct attn_error *err)
-{
-    const struct attn_answer_args *answer = &args->answer;
-    const bool has_answer = attn_heads_have_answer(args);
-    const bool has_other = attn_input_is_given(&args->corrupted);
-    const char *unused = answer->target || answer->target_id      ? "target"
-                         : answer->foil || answer->foil_id        ? "foil"
-                         : attn_number_list_is_given(&answer->at) ? "at"
-                         : answer->metric != ATTN_ANSWER_AUTO     ? "metric"
-                                                                  : NULL;
-
-    if (unused && !has_answer)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`%s` needs `effect`, or one of direct, ablated and patched in "
-                              "`measures`",
-                              unused);
-    if (answer->metric != ATTN_ANSWER_AUTO && !args->has_effect &&
-        (args->effects & ATTN_HEADS_OF_ANSWER) == ATTN_HEADS_DIRECT)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`metric` has no effect: direct is a part of a logit");
-    if ((args->effects & ATTN_HEADS_PATCHED) && !has_other && !args->study)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`measures` patched needs `corrupted`, the other text");
-    if (has_other && !(args->effects & ATTN_HEADS_PATCHED))
-        return attn_error_set(err, ATTN_INVALID, "`corrupted` needs `measures` patched");
-    return ATTN_OK;
-}
-
 /* Copies the numbers in COLUMN of TABLE to column TO of their heads. */
 static void copy_heads(const struct attn_heads_run *heads, const struct attn_table *table,
                        const char *column, int to)

@@ -466,6 +466,35 @@ static enum attn_status ask_items(struct attn_heads_run *heads, struct attn_erro
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
+/* Checks that ARGS have what their effects need, and no answer or text without an effect. */
+static enum attn_status check_effects(const struct attn_heads_args *args, struct attn_error *err)
+{
+    const struct attn_answer_args *answer = &args->answer;
+    const bool has_answer = attn_heads_have_answer(args);
+    const bool has_other = attn_input_is_given(&args->corrupted);
+    const char *unused = answer->target || answer->target_id      ? "target"
+                         : answer->foil || answer->foil_id        ? "foil"
+                         : attn_number_list_is_given(&answer->at) ? "at"
+                         : answer->metric != ATTN_ANSWER_AUTO     ? "metric"
+                                                                  : NULL;
+
+    if (unused && !has_answer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s` needs `effect`, or one of direct, ablated and patched in "
+                              "`measures`",
+                              unused);
+    if (answer->metric != ATTN_ANSWER_AUTO && !args->has_effect &&
+        (args->effects & ATTN_HEADS_OF_ANSWER) == ATTN_HEADS_DIRECT)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`metric` has no effect: direct is a part of a logit");
+    if ((args->effects & ATTN_HEADS_PATCHED) && !has_other && !args->study)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` patched needs `corrupted`, the other text");
+    if (has_other && !(args->effects & ATTN_HEADS_PATCHED))
+        return attn_error_set(err, ATTN_INVALID, "`corrupted` needs `measures` patched");
+    return ATTN_OK;
+}
+
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_heads_args *args = given;
@@ -480,7 +509,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         (args->has_probe || args->is_localized || args->by == ATTN_HEADS_BY_LAYER))
         return attn_error_set(err, ATTN_INVALID,
                               "`measures` of an answer need one text or items, and a row per head");
-    ATTN_TRY(attn_head_effects_check(args, err));
+    ATTN_TRY(check_effects(args, err));
     if (args->has_probe && args->cards)
         return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
     if (args->renormalizes && args->cards)

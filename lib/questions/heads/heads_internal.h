@@ -152,10 +152,6 @@ enum attn_status attn_word_pairs_choose(const struct attn_heads_args *args,
  * names to REST, which has room for all of LIST. */
 void attn_head_effects_read(const char *list, unsigned *effects, char *rest);
 
-/* Checks that ARGS have what their effects need, and no answer or text without an effect. */
-enum attn_status attn_head_effects_check(const struct attn_heads_args *args,
-                                         struct attn_error *err);
-
 /* --- From weights (heads_weights.c, heads_composition.c, heads_svd.c) ------------------------- */
 
 extern const struct attn_procedure attn_head_weights_procedure, attn_head_composition_procedure,

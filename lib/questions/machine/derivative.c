@@ -343,13 +343,30 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
     return attn_answer_read_each(answers, ATTN_ANSWERS_MOST, derivative->session, &reading, err);
 }
 
+/* Replaces the edits of SESSION, which were checked for a session like this one, before the next
+ * feed. */
+static enum attn_status replace_edits(struct attn_session *session, const struct attn_edit *edits,
+                                      size_t n_edit, struct attn_error *err)
+{
+    size_t capacity = session->n_edit;
+
+    ATTN_TRY(ATTN_GROW(session->edits, capacity, n_edit, err));
+    ATTN_TRY(ATTN_GROW(session->has_effect, session->effect_capacity, n_edit, err));
+    session->n_edit = n_edit;
+    for (size_t i = 0; i < n_edit; i++) {
+        session->edits[i] = edits[i];
+        atomic_store_explicit(&session->has_effect[i], false, memory_order_relaxed);
+    }
+    return ATTN_OK;
+}
+
 /* Gives the session the edits of RUN, unless RUN is NULL or there are none. */
 static enum attn_status use_edits_of(struct attn_derivative *derivative, const struct attn_run *run,
                                      struct attn_error *err)
 {
     if (!run || (run->edits.n == 0 && derivative->run->edits.n == 0))
         return ATTN_OK;
-    return attn_session_replace_edits(derivative->session, run->edits.items, run->edits.n, err);
+    return replace_edits(derivative->session, run->edits.items, run->edits.n, err);
 }
 
 static enum attn_status feed_both(struct attn_derivative *derivative,

@@ -190,10 +190,6 @@ enum attn_status attn_fold_keys_add(struct attn_fold *fold, const struct attn_ta
 enum attn_status attn_fold_keys_find(const struct attn_fold *fold, const struct attn_table *table,
                                      size_t **places, struct attn_error *err);
 
-/* Returns true if some item of SAMPLE has ROW. */
-bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,
-                         size_t row);
-
 /* --- Groups ----------------------------------------------------------------------------------- */
 
 /* Returns a cell as a number; NaN if it is missing. */

@@ -157,13 +157,3 @@ enum attn_status attn_fold_keys_find(const struct attn_fold *fold, const struct 
         (*places)[*find_slot(fold, table, row) - 1] = row + 1;
     return ATTN_OK;
 }
-
-bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,
-                         size_t row)
-{
-    for (size_t i = 0; i < fold->n_column; i++)
-        for (int side = 0; side < 2 && sample->groups[side]; side++)
-            if (sample->groups[side]->moments[row * fold->n_column + i].n > 0)
-                return true;
-    return false;
-}

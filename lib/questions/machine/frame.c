@@ -524,15 +524,6 @@ void attn_frame_choose_nothing(struct attn_request *request)
     request->outputs.n = 0;
 }
 
-enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_set sites,
-                                   struct attn_error *err)
-{
-    ATTN_TRY(
-        attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));
-    return attn_error_at(attn_selection_set_sites(frame->selection, sites, err), ATTN_STAGE_OPTIONS,
-                         err);
-}
-
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
 {
     void *block = attn_store_alloc(&frame->store, count, size, NULL);
@@ -559,11 +550,22 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
     return ATTN_OK;
 }
 
+/* Sets the metric of the unchanged run, the row "base", from REPLY. */
+static void find_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
+                             const struct attn_reply *reply)
+{
+    result->metric = attn_answer_metric_name(asked->metric);
+    result->row = "base";
+    result->value = reply->value;
+    result->has_right = attn_answer_is_judged(asked);
+    result->right = reply->right;
+}
+
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
                             const struct attn_reply *reply)
 {
     if (frame->answer)
-        attn_item_answer_base(frame->answer, asked, reply);
+        find_answer_base(frame->answer, asked, reply);
 }
 
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
@@ -576,16 +578,6 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
         frame->answer->beside[i] = numbers[i];
     frame->answer->n_beside = n;
     return ATTN_OK;
-}
-
-enum attn_status attn_frame_expect(const struct attn_frame *frame, size_t n_row,
-                                   struct attn_error *err)
-{
-    return frame->fold
-               ? attn_error_at(attn_fold_check_size(frame->fold, frame->answer, n_row,
-                                                    attn_table_n_column(frame->rows.table), err),
-                               ATTN_STAGE_INPUT, err)
-               : ATTN_OK;
 }
 
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

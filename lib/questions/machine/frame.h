@@ -214,10 +214,6 @@ void attn_frame_take_plain(const struct attn_procedure *procedure, struct attn_r
 /* Clears selection, predictions and outputs of REQUEST. */
 void attn_frame_choose_nothing(struct attn_request *request);
 
-/* Selects SITES of the run at all layers, heads and positions. */
-enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_set sites,
-                                   struct attn_error *err);
-
 /* Allocates COUNT zeroed elements of SIZE bytes, which the frame frees at the end. After a failure
  * attn_frame_memory returns ATTN_NO_MEMORY, so that several allocations can be checked at once. */
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
@@ -236,11 +232,6 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
 /* Reports a copy of NUMBERS [n] beside the rows (fold.h), if the input is an item. */
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
                                         struct attn_error *err);
-
-/* Returns an error if the input is an item and its table, which will have N_ROW rows, cannot be
- * averaged with that of the first item. Call it before long computations. */
-enum attn_status attn_frame_expect(const struct attn_frame *frame, size_t n_row,
-                                   struct attn_error *err);
 
 /* Appends a row to the table: CELLS, one per column of the procedure. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

@@ -111,16 +111,6 @@ const char *attn_item_chosen(enum attn_answer_metric given, const char *metric, 
                                            : ATTN_CHOSEN_OF_ALL;
 }
 
-void attn_item_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
-                           const struct attn_reply *reply)
-{
-    result->metric = attn_answer_metric_name(asked->metric);
-    result->row = "base";
-    result->value = reply->value;
-    result->has_right = attn_answer_is_judged(asked);
-    result->right = reply->right;
-}
-
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)

@@ -102,8 +102,4 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
  * or not. */
 const char *attn_item_chosen(enum attn_answer_metric given, const char *metric, bool has_foil);
 
-/* Sets the metric of the unchanged run, the row "base", from REPLY. */
-void attn_item_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
-                           const struct attn_reply *reply);
-
 #endif

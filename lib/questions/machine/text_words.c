@@ -169,16 +169,6 @@ enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, co
     return status;
 }
 
-enum attn_status attn_text_words_assign_ids(size_t n, struct attn_text_words *words,
-                                            struct attn_error *err)
-{
-    assert(words->n == n);
-    ATTN_TRY(ATTN_ALLOC(words->of, n, err));
-    for (size_t i = 0; i < n; i++)
-        words->of[i] = i;
-    return ATTN_OK;
-}
-
 void attn_text_words_release(struct attn_text_words *words)
 {
     attn_free(words->items);

@@ -38,10 +38,6 @@ enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, co
                                         size_t size, size_t first, struct attn_text_words *words,
                                         struct attn_error *err);
 
-/* Assigns N ids to the words, one id for each word. */
-enum attn_status attn_text_words_assign_ids(size_t n, struct attn_text_words *words,
-                                            struct attn_error *err);
-
 void attn_text_words_release(struct attn_text_words *words);
 
 #endif

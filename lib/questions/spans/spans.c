@@ -199,6 +199,21 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
+ * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
+static struct attn_input generation_input(const struct attn_input *input,
+                                          const struct attn_generation *made)
+{
+    struct attn_input continued = {.ids = made->ids, .n_id = made->n_prompt + made->n};
+
+    if (!input->image && !input->pixels)
+        return continued;
+    continued = *input;
+    continued.continuation_ids = made->ids + made->n_prompt;
+    continued.n_continuation_id = made->n;
+    return continued;
+}
+
 /* Appends the answer to the text, and prepares the run of both. */
 static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_error *err)
 {
@@ -219,7 +234,7 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
     spans->made = ATTN_GENERATION_DEFAULT;
     ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
                                      args->continuation, &spans->made, err));
-    request.input = attn_generation_input(&frame->request.input, &spans->made);
+    request.input = generation_input(&frame->request.input, &spans->made);
     if (request.input.ids)
         request.chat = (struct attn_chat_request){.form = "off"}; /* they have its form */
     request.selection.queries = (struct attn_number_list){0};
