@@ -68,23 +68,6 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
     return ATTN_OK;
 }
 
-/* Appends the text of token ID; null if there is no tokenizer. */
-static void push_token(struct attn_json_writer *json, const struct attn_tokenizer *tokenizer,
-                       int32_t id)
-{
-    size_t size = 0;
-    const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
-
-    attn_json_string(json, token, size);
-}
-
-/* Begins the member KEY, a list, on a new line. */
-static void begin_list(struct attn_json_writer *json, const char *key)
-{
-    attn_json_line(json);
-    attn_json_begin(attn_json_key(json, key), '[');
-}
-
 static enum attn_status write_document(struct attn_sink *out, const struct attn_host *host,
                                        const struct attn_generation *made, struct attn_error *err)
 {
@@ -97,22 +80,24 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     attn_host_tokenizer(host, &tokenizer, NULL);
     attn_json_begin(&json, '{');
     attn_json_line(&json);
-    attn_json_integer(attn_json_key(&json, "schema"), ATTN_JSON_SCHEMA);
-    begin_list(&json, "prompt_ids");
-    for (size_t i = 0; i < made->n_prompt; i++)
-        attn_json_integer(&json, made->ids[i]);
+    attn_json_head(&json, ATTN_DOCUMENT_GENERATE);
+    attn_json_line(&json);
+    attn_json_ids(attn_json_key(&json, "prompt_ids"), made->ids, made->n_prompt);
+    attn_json_line(&json);
+    attn_json_ids(attn_json_key(&json, "ids"), ids, made->n);
+    attn_json_line(&json);
+    attn_json_begin(attn_json_key(&json, "tokens"), '[');
+    for (size_t i = 0; i < made->n; i++) {
+        size_t size = 0;
+        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, ids[i], &size) : NULL;
+
+        attn_json_string(&json, token, size);
+    }
     attn_json_end(&json);
-    begin_list(&json, "ids");
+    attn_json_line(&json);
+    attn_json_begin(attn_json_key(&json, "log_probs"), '[');
     for (size_t i = 0; i < made->n; i++)
-        attn_json_integer(&json, ids[i]);
-    attn_json_end(&json);
-    begin_list(&json, "tokens");
-    for (size_t i = 0; i < made->n; i++)
-        push_token(&json, tokenizer, ids[i]);
-    attn_json_end(&json);
-    begin_list(&json, "log_probs");
-    for (size_t i = 0; i < made->n; i++)
-        attn_buffer_append_format(attn_json_value(&json), "%.9g", made->log_probs[i]);
+        attn_json_double(&json, made->log_probs[i]);
     attn_json_end(&json);
     attn_json_line(&json);
     attn_json_string(attn_json_key(&json, "text"), made->text, made->n_text);

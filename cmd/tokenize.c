@@ -153,10 +153,7 @@ static enum attn_status put_side(struct page *page, const char *name, size_t num
         attn_tokenizer_decode(page->tokenizer, page->ids + first, n, &text, &size, err), err));
     if (page->is_json) {
         snprintf(key, sizeof key, "%s_ids", name);
-        attn_json_begin(attn_json_key(json, key), '[');
-        for (size_t i = first; i < first + n; i++)
-            attn_json_integer(json, page->ids[i]);
-        attn_json_end(json);
+        attn_json_ids(attn_json_key(json, key), page->ids + first, n);
         attn_json_string(attn_json_key(json, name), text, size);
     } else {
         attn_buffer_append_format(&page->text, "%zu\t%s\t", number, name);
@@ -194,6 +191,7 @@ static enum attn_status put_all(struct page *page, size_t window, size_t stride,
 {
     if (page->is_json) {
         attn_json_begin(&page->json, '{');
+        attn_json_head(&page->json, ATTN_DOCUMENT_TOKENIZE);
         attn_json_begin(attn_json_key(&page->json, window > 0 ? "windows" : "pairs"), '[');
     }
     for (size_t n = 1; window == 0 && n < page->n && is_going_on(page); n++)
@@ -253,10 +251,23 @@ static void push_types(struct attn_json_writer *json, const struct attn_encoding
     attn_json_end(json);
 }
 
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column. If there
- * are any, also lists of the positions of the tokens that the tokenizer added, of the types, and of
- * the positions of tokens that belong to the second text; of a conversation, `messages`: the name
- * of the message of each token, or null. */
+/* Appends the list KEY, the texts of COLUMN. */
+static void push_column(struct attn_json_writer *json, const char *key,
+                        const struct attn_table *table, size_t column)
+{
+    attn_json_begin(attn_json_key(json, key), '[');
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell cell = attn_table_cell(table, i, column);
+
+        attn_json_string(json, cell.type == ATTN_VALUE_MISSING ? NULL : cell.text, cell.size);
+    }
+    attn_json_end(json);
+}
+
+/* {"schema": 1, "kind": "tokenize", "ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}:
+ * one list per column. If there are any, also lists of the positions of the tokens that the
+ * tokenizer added, of the types, and of the positions of tokens that belong to the second text; of
+ * a conversation, `messages`: the name of the message of each token, or null. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, bool is_chat,
                                    struct attn_error *err)
@@ -266,33 +277,17 @@ static enum attn_status print_json(struct attn_sink *out, const struct attn_tabl
     enum attn_status status;
 
     attn_json_begin(&json, '{');
-    attn_json_begin(attn_json_key(&json, "ids"), '[');
-    for (size_t i = 0; i < encoding->n; i++)
-        attn_json_integer(&json, encoding->ids[i]);
-    attn_json_end(&json);
-    attn_json_begin(attn_json_key(&json, "tokens"), '[');
-    for (size_t i = 0; i < encoding->n; i++)
-        attn_json_string(&json, attn_table_cell(tokens, i, 4).text,
-                         attn_table_cell(tokens, i, 4).size);
-    attn_json_end(&json);
+    attn_json_head(&json, ATTN_DOCUMENT_TOKENIZE);
+    attn_json_ids(attn_json_key(&json, "ids"), encoding->ids, encoding->n);
+    push_column(&json, "tokens", tokens, 4);
     attn_json_begin(attn_json_key(&json, "offsets"), '[');
     for (size_t i = 0; i < encoding->n; i++)
         attn_buffer_append_format(attn_json_value(&json), "[%lld, %lld]",
                                   (long long)attn_table_cell(tokens, i, 2).integer,
                                   (long long)attn_table_cell(tokens, i, 3).integer);
     attn_json_end(&json);
-    if (is_chat) {
-        attn_json_begin(attn_json_key(&json, "messages"), '[');
-        for (size_t i = 0; i < encoding->n; i++) {
-            const struct attn_cell cell = attn_table_cell(tokens, i, 5);
-
-            if (cell.type == ATTN_VALUE_MISSING)
-                attn_json_null(&json);
-            else
-                attn_json_string(&json, cell.text, cell.size);
-        }
-        attn_json_end(&json);
-    }
+    if (is_chat)
+        push_column(&json, "messages", tokens, 5);
     if (encoding->n_front + encoding->n_back > 0) {
         attn_json_begin(attn_json_key(&json, "added"), '[');
         for (size_t i = 0; i < encoding->n; i++)

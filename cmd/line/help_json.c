@@ -608,7 +608,7 @@ enum attn_status help_json_print(struct attn_sink *out, const struct command *co
     enum attn_status status = ATTN_OK;
 
     attn_json_begin(&json, '{');
-    attn_json_text(attn_json_key(&json, "schema"), "attn-cli/help/1");
+    attn_json_head(&json, ATTN_DOCUMENT_HELP);
     attn_json_text(attn_json_key(&json, "version"), ATTN_VERSION);
     if (!topic)
         status = push_commands(&json, command, err);

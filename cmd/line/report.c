@@ -57,9 +57,13 @@ void report_json(const struct command *command, const struct attn_error *err, in
     field_names_show(err->message, line, sizeof line);
     field_names_show(err->hint, hint, sizeof hint);
     attn_json_begin(&json, '{');
-    attn_json_text(attn_json_key(&json, "error"), line);
+    attn_json_head(&json, ATTN_DOCUMENT_ERROR);
+    attn_json_begin(attn_json_key(&json, "error"), '{');
+    attn_json_text(attn_json_key(&json, "code"), attn_reason_text(err->reason));
+    attn_json_text(attn_json_key(&json, "message"), line);
     attn_json_text(attn_json_key(&json, "hint"),
                    hint[0] && field_names_fit(err->hint, command) ? hint : NULL);
+    attn_json_end(&json);
     attn_json_integer(attn_json_key(&json, "exit"), code);
     attn_json_end(&json);
     if (attn_buffer_check(&text, NULL) == ATTN_OK && !interrupt_is_pending())

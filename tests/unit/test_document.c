@@ -99,7 +99,7 @@ static void fill(struct attn_document *document, const struct attn_table *amount
         {.name = "shape", .missing = "by layer"},
         {.name = "bytes", .heading = "size", .style = ATTN_NUMBER_QUANTITY}};
 
-    attn_document_value(document, "schema", attn_cell_integer(1));
+    document->kind = ATTN_DOCUMENT_INSPECT;
     attn_document_text(document, "%d and ", 5);
     attn_document_escaped(document, "a\n", 2);
     attn_document_text(document, "\n");
@@ -179,7 +179,7 @@ START_TEST(json_has_a_member_a_line)
 
     ck_assert_str_eq(text,
                      "{\n"
-                     "  \"schema\": 1,\n"
+                     "  \"schema\": 1, \"kind\": \"inspect\",\n"
                      "  \"run\": {\"matrices\": 500, \"total\": 2000000,\n"
                      "    \"rows\": [\n"
                      "      {\"name\": \"\xe5\x90\x8d\", \"bytes\": 2048, \"shape\": [2, 3]},\n"

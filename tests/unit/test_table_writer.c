@@ -200,7 +200,7 @@ START_TEST(json_is_one_document)
     append(table, 4, 0.25, "is", true, 0);
     append(table, 5, 0.5, "so", false, 1);
     expect(table, ATTN_TABLE_JSON, -1,
-           "{\n\"schema\": 1,\n\"table\": \"heads\",\n\"rows\": [\n"
+           "{\n\"schema\": 1, \"kind\": \"table\",\n\"table\": \"heads\",\n\"rows\": [\n"
            "{\"head\": 4, \"kl\": 0.25, \"token\": \"is\", \"same\": true, \"shape\": []},\n"
            "{\"head\": 5, \"kl\": 0.5, \"token\": \"so\", \"same\": false, \"shape\": [12]}\n"
            "]\n}\n");
@@ -213,7 +213,7 @@ START_TEST(a_table_without_rows_is_whole)
     expect(create_empty(), ATTN_TABLE_TABBED, -1, "");
     expect(create_empty(), ATTN_TABLE_CSV, -1, "head,kl,token,same,shape\n");
     expect(create_empty(), ATTN_TABLE_JSON, -1,
-           "{\n\"schema\": 1,\n\"table\": \"heads\",\n\"rows\": []\n}\n");
+           "{\n\"schema\": 1, \"kind\": \"table\",\n\"table\": \"heads\",\n\"rows\": []\n}\n");
     expect(create_empty(), ATTN_TABLE_JSON_LINES, -1, "");
 }
 END_TEST

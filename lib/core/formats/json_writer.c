@@ -111,6 +111,29 @@ void attn_json_integer(struct attn_json_writer *json, int64_t value)
     attn_buffer_append_format(attn_json_value(json), "%" PRId64, value);
 }
 
+void attn_json_ids(struct attn_json_writer *json, const int32_t *ids, size_t n)
+{
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < n; i++)
+        attn_json_integer(json, ids[i]);
+    attn_json_end(json);
+}
+
+void attn_json_head(struct attn_json_writer *json, enum attn_document_kind kind)
+{
+    static const struct {
+        const char *kind;
+        int schema;
+    } heads[] = {
+#define HEAD(id, kind, schema) {kind, schema},
+        ATTN_DOCUMENT_MAP(HEAD)
+#undef HEAD
+    };
+
+    attn_json_integer(attn_json_key(json, "schema"), heads[kind].schema);
+    attn_json_text(attn_json_key(json, "kind"), heads[kind].kind);
+}
+
 void attn_json_size(struct attn_json_writer *json, uint64_t value)
 {
     attn_buffer_append_format(attn_json_value(json), "%" PRIu64, value);

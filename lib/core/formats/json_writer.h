@@ -37,6 +37,28 @@ struct attn_json_writer {
     bool has_line;                           /* the next item begins a new line */
 };
 
+/* X(ID, kind, schema). The kinds of JSON documents. The number grows when a name in such a document
+ * or its meaning changes. */
+#define ATTN_DOCUMENT_MAP(X)                                                                       \
+    X(RUN, "run", 1)                                                                               \
+    X(TABLE, "table", 1)                                                                           \
+    X(INSPECT, "inspect", 1)                                                                       \
+    X(GENERATE, "generate", 1)                                                                     \
+    X(TOKENIZE, "tokenize", 1)                                                                     \
+    X(MANIFEST, "manifest", 1)                                                                     \
+    X(ERROR, "error", 1)                                                                           \
+    X(HELP, "help", 1)                                                                             \
+    X(PAGE, "page", 1)
+
+enum attn_document_kind {
+#define ATTN_DOCUMENT_ENUM(id, kind, schema) ATTN_DOCUMENT_##id,
+    ATTN_DOCUMENT_MAP(ATTN_DOCUMENT_ENUM)
+#undef ATTN_DOCUMENT_ENUM
+};
+
+/* Writes the members "schema" and "kind", with which each document begins. */
+void attn_json_head(struct attn_json_writer *json, enum attn_document_kind kind);
+
 /* Begins an object ('{') or an array ('['). */
 void attn_json_begin(struct attn_json_writer *json, char kind);
 void attn_json_end(struct attn_json_writer *json);
@@ -59,6 +81,7 @@ void attn_json_text(struct attn_json_writer *json, const char *text);
 void attn_json_buffer(struct attn_json_writer *json, struct attn_buffer *text);
 
 void attn_json_integer(struct attn_json_writer *json, int64_t value);
+void attn_json_ids(struct attn_json_writer *json, const int32_t *ids, size_t n); /* a list */
 void attn_json_size(struct attn_json_writer *json, uint64_t value);
 void attn_json_bool(struct attn_json_writer *json, bool value);
 void attn_json_null(struct attn_json_writer *json);

@@ -19,7 +19,7 @@ struct id_list {
     int32_t *ids; /* [n] owned */
     size_t n;
     const char *text;
-    const void *later[2]; /* NULL */
+    const void *later[4]; /* NULL */
 };
 
 /* Index of the text of a member of NAMED, PLACES or ID_LISTS, and of the pointer that it owns or

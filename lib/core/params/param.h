@@ -61,7 +61,7 @@ enum attn_param_type {
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22,
-    /* structs {int32_t *ids; size_t n; char *text; void *later[2]}; second: size_t; may repeat */
+    /* structs {int32_t *ids; size_t n; char *text; void *later[4]}; second: size_t; may repeat */
     ATTN_PARAM_ID_LISTS = 23,
     ATTN_PARAM_IMAGES = 24 /* TEXTS, paths; the first also lies at offset `least` */
 };

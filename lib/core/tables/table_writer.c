@@ -95,7 +95,7 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     if (is_document) {
         attn_json_begin(json, '{');
         attn_json_line(json);
-        attn_json_integer(attn_json_key(json, "schema"), ATTN_JSON_SCHEMA);
+        attn_json_head(json, ATTN_DOCUMENT_TABLE);
         attn_json_line(json);
         attn_json_text(attn_json_key(json, "table"), attn_table_name(page->table));
         push_about(page);

@@ -6,9 +6,9 @@
  * Aligned text has a line of column names, two blanks between columns, and `-` for a missing value;
  * numbers are flush right. Tab-separated lines have no line of names. CSV has a line of names,
  * fields that follow RFC 4180, and empty fields for missing values. JSON is one document,
- * {"schema": 1, "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines are one object per
- * row. A document may have further members before "rows", which apply to all rows. In both, missing
- * values, NaN and infinities are null.
+ * {"schema": 1, "kind": "table", "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines
+ * are one object per row. A document may have further members before "rows", which apply to all
+ * rows. In both, missing values, NaN and infinities are null.
  *
  * Text, LaTeX and Markdown leave out the column of row types (ATTN_ROW_TYPE) if all rows are data.
  *
@@ -29,10 +29,6 @@
 
 #include "base/sink.h"
 #include "tables/table.h"
-
-/* The value of "schema" in every JSON document. It grows when a name in the document or its meaning
- * changes. */
-enum { ATTN_JSON_SCHEMA = 1 };
 
 enum attn_table_form {
     ATTN_TABLE_ALIGNED = 0,

@@ -205,6 +205,8 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
 
     attn_json_begin(&json, '{');
     attn_json_line(&json);
+    attn_json_head(&json, ATTN_DOCUMENT_MANIFEST);
+    attn_json_line(&json);
     attn_json_begin(attn_json_key(&json, "runs"), '[');
     for (size_t i = 0; i < manifest->n; i++) {
         const struct attn_manifest_run *run = manifest->runs[i];

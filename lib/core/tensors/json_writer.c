@@ -1,7 +1,7 @@
 /*
  * json_writer.c - the formats json and jsonl. The first is one document:
  *
- *     {"schema": 1, "model": ..., "options": {...}, "ids": [...], "tokens": [...],
+ *     {"schema": 1, "kind": "run", "model": ..., "options": {...}, "ids": [...], "tokens": [...],
  *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
  *      "predictions": {"top": [{"id", "token", "prob"}], "next": [{"text", "log_prob"}]}}
  *
@@ -173,7 +173,8 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
     writer->is_in_order = true;
     w->json = (struct attn_json_writer){.out = &w->text, .comma = ","};
     attn_json_begin(&w->json, '{');
-    attn_json_integer(begin_member(w, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_line(&w->json);
+    attn_json_head(&w->json, ATTN_DOCUMENT_RUN);
     attn_json_text(begin_member(w, "model"), writer->labels.model);
     attn_json_append_options(begin_value(w, "options"), &writer->labels);
     push_labels(w);

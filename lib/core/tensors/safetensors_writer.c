@@ -66,9 +66,10 @@ static enum attn_status write_header(struct safetensors_writer *w,
                                      struct attn_error *err)
 {
     const struct attn_labels *labels = &w->array.base.labels;
-    struct attn_written_fact facts[5] = {{"version", ATTN_VERSION}};
+    struct attn_written_fact facts[7] = {
+        {"schema", "1"}, {"kind", "tensors"}, {"version", ATTN_VERSION}};
     struct attn_buffer options = {0}, texts = {0}, source_texts = {0};
-    size_t n_fact = 1;
+    size_t n_fact = 3;
     enum attn_status status;
 
     if (labels->model)

@@ -458,7 +458,7 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
     const char *name = shown->name, *format = attn_tensor_files_format(shown->given.weights);
     char text[ATTN_QUANTITY_SIZE];
 
-    attn_document_value(document, "schema", attn_cell_integer(ATTN_JSON_SCHEMA));
+    document->kind = ATTN_DOCUMENT_INSPECT;
     attn_document_value(document, "model", attn_cell_text(name, strlen(name)));
     attn_document_escaped(document, name, strlen(name));
     if (shown->given.model)

@@ -506,6 +506,8 @@ static void push_table(struct json_form *form, const struct attn_document_block 
 static void push_document(struct json_form *form, const struct attn_document *document)
 {
     attn_json_begin(&form->json, '{');
+    attn_json_line(&form->json);
+    attn_json_head(&form->json, document->kind);
     for (const struct attn_document_block *block = document->first; block; block = block->next) {
         if (block->kind == VALUE) {
             const struct attn_column column = {.name = block->name};

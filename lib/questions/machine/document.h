@@ -99,6 +99,7 @@ bool attn_slot_next(struct attn_slot *slot);
 
 /* Initialize with = {0}; free with attn_document_release. */
 struct attn_document {
+    enum attn_document_kind kind;             /* of its JSON */
     struct attn_document_block *first, *last; /* owned */
     /* returned in place of words if there is no memory for a block */
     struct attn_buffer spare;

@@ -301,7 +301,8 @@ static void begin_document(struct attn_page *w)
 {
     w->json = (struct attn_json_writer){.out = &w->pending, .comma = ",", .colon = ":"};
     attn_json_begin(&w->json, '{');
-    attn_json_integer(attn_page_push_key(&w->json, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_line(&w->json);
+    attn_json_head(&w->json, ATTN_DOCUMENT_PAGE);
     attn_json_text(attn_page_push_key(&w->json, "version"), ATTN_VERSION);
     attn_json_text(attn_page_push_key(&w->json, "theme"),
                    w->base.options.picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
