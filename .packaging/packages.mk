@@ -70,7 +70,7 @@ SOURCE_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION).tar.gz
 MACHINE_NAME := $(if $(filter macos,$(SYSTEM)),$(MACHINE:aarch64=arm64),$(MACHINE))
 STATIC_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION)-$(SYSTEM)-$(MACHINE_NAME).$(if $(EXE),zip,tar.gz)
 
-dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
+dist: ## make build/attn-cli-VERSION.tar.gz of what is committed, and -tests.tar.gz: equal commits give equal bytes
 	@.packaging/dist.sh attn-cli-$(PROGRAM_VERSION) build
 
 static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz, or of a TARGET with musl

@@ -322,6 +322,23 @@ lets_everybody_read_what_it_installs() {
     same /dev/null "$scratch/seen" && [ "$(stat -c %a "$scratch/private/bin/attn-cli")" = 755 ]
 }
 
+# Both archives together have all that is committed but the live page and bundles of former releases. The first one is built from:
+# what names the second one is `make test`.
+makes_two_source_archives() {
+    local tree=$scratch/sources
+    [ -e .git ] && command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: this is no checkout" && return; }
+    .packaging/dist.sh attn-cli-9 "$scratch/dist" >"$scratch/log" && mkdir "$tree" &&
+        tar -C "$tree" --strip-components=1 -xzf "$scratch/dist/attn-cli-9.tar.gz" &&
+        [ "$(cat "$tree/.packaging/commit")" = "$(git rev-parse HEAD) $(git rev-list --count HEAD)" ] || { cat "$scratch/log" && return 1; }
+    env -u MAKEFLAGS -u MAKELEVEL -u BUILD make -C "$tree" test >"$scratch/log" 2>&1
+    [ $? -eq 2 ] && grep -q 'unpack attn-cli-.*-tests.tar.gz over' "$scratch/log" || { cat "$scratch/log" && return 1; }
+    env -u MAKEFLAGS -u MAKELEVEL -u BUILD make -C "$tree" -n all >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }
+    tar -C "$tree" --strip-components=1 -xzf "$scratch/dist/attn-cli-9-tests.tar.gz" || return
+    git ls-tree -r --name-only HEAD | grep -vE '^(data/pictures/live.html$|tests/former/)' | LC_ALL=C sort >"$scratch/expected"
+    (cd "$tree" && find . ! -type d ! -path './build/*' -printf '%P\n' | LC_ALL=C sort) >"$scratch/seen"
+    same "$scratch/expected" "$scratch/seen" && rm -r "$tree" "$scratch/dist"
+}
+
 # Unquoted, each of them would be two words, and the first one a folder that uninstall deletes.
 refuses_a_path_that_the_shell_would_split() {
     local target path setting
@@ -353,7 +370,7 @@ tests=(installs_the_listed_files has_one_version_in_four_forms compiles_one_file
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     runs_a_program_after_the_printed_lines strips_what_it_installs
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
-    refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
+    makes_two_source_archives refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
 [ $# -eq 0 ] || tests=("$@")
 [ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit
 for test in "${tests[@]}"; do
