@@ -25,7 +25,7 @@ echo "$commit $number" >"$work/$name/.packaging/commit"
 pack "$folder/$name.tar.gz"
 
 rm -rf "${work:?}/$name"
-mapfile -t tests < <(sed -n 's/^\(tests[^ ]*\) export-ignore$/\1/p' .gitattributes)
+mapfile -t tests < <(sed -n 's/^\(tests[^ ]*\) export-ignore$/\1/p' .gitattributes | grep -v former)
 export GIT_INDEX_FILE=$work/index
 git read-tree HEAD
 git ls-files -z -- "${tests[@]}" | git checkout-index -z --stdin --prefix="$(realpath "$work")/$name/"

@@ -150,10 +150,16 @@ facts:
 check-notes: $(BUILD)/attn-cli ## run the commands of the next version's note, .packaging/notes/VERSION.md
 	@.packaging/check_notes.sh $<
 
+check-upgrade: all ## try with today's build what users of FROM have: a tag, a commit, a file; default: the newest of tests/former
+	@BUILD=$(BUILD) tests/tools/check_upgrade.sh "$(FROM)" $(PACKAGE)
+
+keep-former: all $(FIXTURES) ## keep what users of this version have, for check-upgrade: tests/former/VERSION.tar
+	@BUILD=$(BUILD) tests/tools/check_upgrade.sh --keep
+
 check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
 .PHONY: module wheel wheel-any check-targets check-wheel release packages gather sdist check-sdist check-lock \
-    has-address facts check-notes check-reproducible dist static check-static check-container deb check-deb wasm \
+    has-address facts check-notes check-upgrade keep-former check-reproducible dist static check-static check-container deb check-deb wasm \
     check-wasm check-fresh

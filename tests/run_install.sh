@@ -322,6 +322,29 @@ lets_everybody_read_what_it_installs() {
     same /dev/null "$scratch/seen" && [ "$(stat -c %a "$scratch/private/bin/attn-cli")" = 755 ]
 }
 
+# With the newest file of tests/former; and with a copy of it in which an exit code, a column, a number and a program are others.
+works_for_users_of_a_former_release() {
+    local former kept=$scratch/former
+    former=$(ls tests/former/*.tar 2>/dev/null | tail -n 1)
+    [ -n "$former" ] || { echo "skipped ${FUNCNAME[0]}: tests/former has no file" && return; }
+    command -v python3 >/dev/null || { echo "skipped ${FUNCNAME[0]}: python3 is missing" && return; }
+    BUILD=$build tests/tools/check_upgrade.sh >"$scratch/seen" 2>&1 || { cat "$scratch/seen" && return 1; }
+    mkdir "$kept" && tar -C "$kept" -xf "$former" &&
+        printf '0\tA.md:1\t"attn-cli run --cvs - Life"\n0\tA.md:2\t"attn-cli run -q --top 1 --csv - \\"The keys\\""\n' >"$kept/examples.tsv" &&
+        rm -r "$kept/examples" && mkdir -p "$kept/examples/001" && printf 'place\n1\n' >"$kept/examples/001/stdout.csv" || return
+    ! python3 tests/tools/check_upgrade.py check "$kept" "$build" >"$scratch/seen" 2>&1 && grep -q '2 commands of the manual, 1 are refused' "$scratch/seen" &&
+        grep -q "exit code 2, was 0: .*'--cvs'" "$scratch/seen" && grep -q 'place#0 is gone' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
+    PYTHONPATH=tests/tools PYTHONDONTWRITEBYTECODE=1 python3 - <<'END'
+from check_upgrade import differs as same
+assert same({"a": [1.0, "x"]}, {"a": [1.000001, "x"], "b": 2}) is None
+assert same({"a": [1.0, "x"]}, {"a": [1.001, "x"]}) == ".a[0] is 1.001, was 1.0"
+assert same({"a": 1}, {"b": 1}) == ".a is gone"
+assert same([1], [1, 2]) == " has 2 members, had 1"
+assert same({"a": "x"}, {"a": "y"}) == ".a is 'y', was 'x'"
+assert same({"a": True}, {"a": 1}) is None
+END
+}
+
 # Both archives together have all that is committed but the live page and bundles of former releases. The first one is built from:
 # what names the second one is `make test`.
 makes_two_source_archives() {
@@ -370,7 +393,7 @@ tests=(installs_the_listed_files has_one_version_in_four_forms compiles_one_file
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     runs_a_program_after_the_printed_lines strips_what_it_installs
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
-    makes_two_source_archives refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
+    works_for_users_of_a_former_release makes_two_source_archives refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
 [ $# -eq 0 ] || tests=("$@")
 [ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit
 for test in "${tests[@]}"; do
