@@ -137,7 +137,7 @@ gather:
 	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(PROGRAM_VERSION) \
 	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(PROGRAM_VERSION) $(made)
 
-release: ## release what is committed: move CHANGELOG's entries, tag, make all packages, check and sign them (MINISIGN_KEY)
+release: ## release what is committed: refuse what is not ready, tag, make all packages, check and sign them (MINISIGN_KEY)
 	@.packaging/release.sh
 
 # No package of a release is made while the project has no address.
