@@ -289,9 +289,12 @@ run: deps-build ## build, then show the attention of one sentence
 	    'attn-cli -h then lists the commands; cmd/manual is the manual.'
 
 PARTS ?= unit corpora cli readme $(if $(filter release,$(MODE)),install) $(if $(filter release asan,$(MODE)),torture)
-test: deps-test ## build, then run all tests, or those of PARTS='cli readme install'
+test: $(if $(wildcard tests/fixtures),deps-test,has-tests) ## build, then run all tests, or those of PARTS='cli readme install'
 	@$(MAKE) $(if $(filter unit corpora torture,$(PARTS)),tests,all)
 	@$(if $(filter asan,$(MODE)),TORTURE_PARTS=adversary) tests/run.sh $(PARTS)
+
+has-tests:
+	@echo 'make test: unpack attn-cli-$(PROGRAM_VERSION)-tests.tar.gz over this folder, which has no tests/fixtures' >&2 && exit 1
 
 # --- The rest -----------------------------------------------------------------------------------
 
@@ -328,7 +331,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test deps deps-build deps-test deps-draw deps-pictures deps-optional deps-python deps-wasm \
+.PHONY: all run test has-tests deps deps-build deps-test deps-draw deps-pictures deps-optional deps-python deps-wasm \
     clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

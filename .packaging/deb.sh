@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# deb.sh - makes Debian packages of a source archive, and of the sources of the libraries in attn.wasm, of which Debian
+# deb.sh - makes Debian packages of the source archives (dist.sh), and of the sources of the libraries in attn.wasm, of which Debian
 # has no archive for WebAssembly: a component of its own, because a build has no network.
 #
-#   deb.sh ARCHIVE VERSION FOLDER     VERSION is Debian's form (facts.sh). FOLDER, which is emptied, gets the packages
+#   deb.sh NAME.tar.gz VERSION FOLDER     VERSION is Debian's form (facts.sh). FOLDER, which is emptied, gets the packages
 set -eu
 
 archive=$(realpath "$1") version=$2 folder=$3 tree=$(basename "$1" .tar.gz)
@@ -10,8 +10,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
-cp "$archive" "attn-cli_$version.orig.tar.gz"
 tar -xzf "$archive"
+tar -xzf "${archive%.tar.gz}-tests.tar.gz"
+tar --sort=name --owner=0 --group=0 --numeric-owner -cf - "$tree" | gzip -n9 >"attn-cli_$version.orig.tar.gz"
 "$here/source.sh" --needed libraries cjson pcre2 zlib
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$version.orig-libraries.tar.gz" libraries
 mv libraries "$tree"

@@ -56,12 +56,14 @@ find_forms_of_build() {
 cited() { sed -nE "s/^ *$1: \"?([^\"]*)\"?$/\1/p" CITATION.cff; }
 
 require_addresses() {
-    local key value
+    local key value missing=()
     for key in url repository-code email; do
         value=$(cited $key)
         [[ -n $value && $value != *example.org* ]] ||
-            fail "CITATION.cff: '$key' is '$value', expected the project's own: no package of a release is made without it"
+            missing+=("CITATION.cff: '$key' is '$value', expected the project's own: no package of a release is made without it")
     done
+    ! grep -q 'the attn-cli authors' CITATION.cff || missing+=("CITATION.cff: the authors are 'the attn-cli authors', expected their names")
+    [ ${#missing[@]} -eq 0 ] || fail "${missing[@]}"
 }
 
 check_agreement() {
@@ -71,6 +73,8 @@ check_agreement() {
     [ "$heading" = "$expected" ] || fail "CHANGELOG.md: the first section is '$heading', expected '$expected' for version $version"
     [ "$(cited version)" = "$version" ] || fail "CITATION.cff: version is '$(cited version)', expected '$version'"
     find_forms "$version"
+    [[ $version = *.dev* ]] || grep -qF "attn_cli-${forms[2]}-py3" README.md ||
+        fail "README.md names no file of ${forms[2]} to install"
     grep -qxF "VERSION = \"${forms[2]}\"" lib/python/attn/version.py ||
         fail "lib/python/attn/version.py has another version, expected ${forms[2]}: .packaging/facts.sh module lib/python/attn $version"
     [[ $version = *.dev* ]] || [ "$(cited date-released)" = "$date" ] ||

@@ -70,7 +70,7 @@ SOURCE_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION).tar.gz
 MACHINE_NAME := $(if $(filter macos,$(SYSTEM)),$(MACHINE:aarch64=arm64),$(MACHINE))
 STATIC_ARCHIVE := build/attn-cli-$(PROGRAM_VERSION)-$(SYSTEM)-$(MACHINE_NAME).$(if $(EXE),zip,tar.gz)
 
-dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
+dist: ## make build/attn-cli-VERSION.tar.gz of what is committed, and -tests.tar.gz: equal commits give equal bytes
 	@.packaging/dist.sh attn-cli-$(PROGRAM_VERSION) build
 
 static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz, or of a TARGET with musl
@@ -137,7 +137,7 @@ gather:
 	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(PROGRAM_VERSION) \
 	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(PROGRAM_VERSION) $(made)
 
-release: ## release what is committed: move CHANGELOG's entries, tag, make all packages, check and sign them (MINISIGN_KEY)
+release: ## release what is committed: refuse what is not ready, tag, make all packages, check and sign them (MINISIGN_KEY)
 	@.packaging/release.sh
 
 # No package of a release is made while the project has no address.
@@ -150,10 +150,16 @@ facts:
 check-notes: $(BUILD)/attn-cli ## run the commands of the next version's note, .packaging/notes/VERSION.md
 	@.packaging/check_notes.sh $<
 
+check-upgrade: all ## try with today's build what users of FROM have: a tag, a commit, a file; default: the newest of tests/former
+	@BUILD=$(BUILD) tests/tools/check_upgrade.sh "$(FROM)" $(PACKAGE)
+
+keep-former: all $(FIXTURES) ## keep what users of this version have, for check-upgrade: tests/former/VERSION.tar
+	@BUILD=$(BUILD) tests/tools/check_upgrade.sh --keep
+
 check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
 .PHONY: module wheel wheel-any check-targets check-wheel release packages gather sdist check-sdist check-lock \
-    has-address facts check-notes check-reproducible dist static check-static check-container deb check-deb wasm \
+    has-address facts check-notes check-upgrade keep-former check-reproducible dist static check-static check-container deb check-deb wasm \
     check-wasm check-fresh

@@ -187,58 +187,85 @@ asks_once_for_all_packages() {
     return 1
 }
 
-# In a repository with the files that are looked at; each line makes a change: file, sed, what must be said of it.
+# In a repository with the files that are looked at; each line makes a change: file, sed, what must be said of it, and nothing else.
+# `make`, `python3` and other tools of the test fail for the targets or files of FAILING.
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
-    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" &&
-        "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
+    mkdir -p "$tree/tests/tools" "$tree/tests/install" "$scratch/tools" &&
+        cp --parents -R .packaging lib/core/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" && "${git[@]}" init -q || return
+    sed -i -E 's/example\.org/attn.dev/; s/the attn-cli authors/Ada/; s/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
     sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/core/base/version.h"
-    sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
     "$tree/.packaging/facts.sh" module lib/python/attn 9.0.0.dev0
     printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
+    printf 'Windows is untested.\npip install ./attn_cli-8.0.0-py3-none-any.whl\nApt: attn-cli_8.0.0-1_amd64.deb.\nCite: x, version 8.0.0.\n' >"$tree/README.md"
+    printf '# 9\n\n## Breaking\n\n## New\n\n- One: `attn-cli run`\n\n## Numbers that changed\n\n## Security\n\n## Not yet\n' >"$tree/.packaging/notes/9.0.0.md"
+    printf 'attn.h   attn_one\nattn.h   attn_two\nextra.h  attn_three\n' >"$tree/tests/install/symbols"
+    printf 'attn_one 16\n    size 0\n    more 8\nattn_two 8\n    size 0\n' >"$tree/tests/install/layout.out"
+    touch "$tree/tests/install/abi-1" "$tree/attn-cli.pub.none" && echo key >"$tree/attn-cli.pub"
+    printf '#!/bin/sh\nwhile case $1 in -C) shift ;; -*) ;; *) false ;; esac; do shift; done\n[ "$1" = packages ] && set -- packages\necho "make $1"\n%s\n[ "$1" != "$FAILING" ]\n' \
+        'mkdir -p build/release data/pictures && printf "#!/bin/sh\necho page >data/pictures/live.html\n" >build/release/attn-cli && chmod +x build/release/attn-cli
+[ "$1" != keep-former ] || { mkdir -p tests/former && echo former >tests/former/9.tar; }' >"$scratch/tools/make"
+    printf '#!/bin/sh\n[ "$1" != missing ] || [ "$FAILING" != lacking ] || echo lintian\n' >"$tree/tests/tools/dependencies.sh"
+    printf '#!/bin/sh\necho "seen by ${0##*/}"\ncase ${0##*/},$* in "$FAILING",* | *"/$FAILING "*) [ -z "$FAILING" ] ;; esac\n' |
+        tee "$scratch/tools/python3" "$scratch/tools/abidiff" "$tree/tests/tools/check_abi.sh" "$tree/tests/tools/check_symbols.sh" >"$tree/tests/run_install.sh"
+    chmod +x "$scratch"/tools/* "$tree"/tests/tools/* "$tree/tests/run_install.sh"
+    "${git[@]}" config user.name x && "${git[@]}" config user.email x@localhost && "${git[@]}" add -A && "${git[@]}" commit -qm x || return
+    release() { ! env -u MINISIGN_KEY SIGN="${SIGN-no}" FAILING="${FAILING-}" PATH="$scratch/tools:$PATH" "$tree/.packaging/release.sh" >"$scratch/seen" 2>&1; }
+    is_said() { # LINE... and nothing else
+        [ "$(grep -c '^release.sh: ' "$scratch/seen")" -eq $# ] && [ -z "$("${git[@]}" tag)" ] || return
+        for expected; do grep -qF "$expected" "$scratch/seen" || return; done
+    }
     while IFS='|' read -r file edit expected; do
         cp "$tree/$file" "$scratch/whole" && sed -i "$edit" "$tree/$file" && "${git[@]}" add -A || return
         [ "$expected" = 'changes that are not committed' ] || "${git[@]}" commit -q --allow-empty -m x || return
-        ! env -u MINISIGN_KEY -u SIGN "$tree/.packaging/release.sh" >"$scratch/seen" 2>&1 && grep -qF "$expected" "$scratch/seen" &&
-            [ "$(wc -l <"$scratch/seen")" -eq 1 ] && [ -z "$("${git[@]}" tag)" ] ||
-            { echo "$edit: expected $expected" && cat "$scratch/seen" && return 1; }
+        FAILING=${edit##*FAILING=} # or no target of this name
+        release && is_said "$expected" || { echo "$edit: expected $expected" && cat "$scratch/seen" && return 1; }
         cp "$scratch/whole" "$tree/$file" && "${git[@]}" add -A && "${git[@]}" commit -q --allow-empty -m x || return
     done <<'CHANGES'
 CHANGELOG.md|s/One/Three/|changes that are not committed
 CITATION.cff|s/^url: .*/url: "https:\/\/example.org\/a"/|'url' is 'https://example.org/a'
 CITATION.cff|/repository-code/d|'repository-code' is ''
+CITATION.cff|s/Ada/the attn-cli authors/|the authors are 'the attn-cli authors'
 CHANGELOG.md|/One/d|no line of a change
 CHANGELOG.md|s/One/& a b c d e f g h i j k l m n o p q r s t u v w x y z/|27 words, expected at most 25
-CHANGELOG.md|s/^- One/### Runs\\n&/|the heading
+CHANGELOG.md|s/^- One/### Runs\n&/|the heading
 CHANGELOG.md|s/9.0.0, .*/9.0.0, 2026-01-01/|expected '## 9.0.0, not released yet'
 CITATION.cff|s/^version: .*/version: 8.0.0/|version is '8.0.0', expected '9.0.0.dev0'
 lib/python/attn/version.py|s/9/8/|version.py has another version, expected 9.0.0.dev0
-CHANGELOG.md|s/x/x/|MINISIGN_KEY names no key
+.packaging/notes/9.0.0.md|s/Not yet/Later/|has the headings
+.packaging/notes/9.0.0.md|s/`//|a line without a command
+README.md|s/untested/tested/|does not say what is untested
+attn-cli.pub.none|#FAILING=lacking|missing, by the names of packages: lintian
+attn-cli.pub.none|#FAILING=all|it is not built: make all
+attn-cli.pub.none|#FAILING=check_interface.py|tests/interface: seen by python3
+attn-cli.pub.none|#FAILING=check_symbols.sh|tests/install/symbols: seen by check_symbols.sh
+attn-cli.pub.none|#FAILING=run_install.sh|tests/install/layout.out: seen by run_install.sh
+attn-cli.pub.none|#FAILING=check-upgrade|check-upgrade: make check-upgrade
 CHANGES
-    # Missing tools are named at once; tests that fail change nothing; a package that fails leaves no tag, and is made first then.
-    # `make` of the test fails for the targets of FAILING.
-    release() { ! env -u MINISIGN_KEY SIGN=no PATH="$scratch/tools:$PATH" "$tree/.packaging/release.sh" >"$scratch/seen" 2>&1; }
-    mkdir -p "$scratch/tools" "$tree/tests/tools" "$tree/tests/install" && touch "$tree/tests/install/abi-1"
-    printf '#!/bin/sh\nfalse\n' >"$scratch/tools/python3"
-    printf '#!/bin/sh\n[ "$1" != missing ] || echo lintian\n' | tee "$scratch/tools/abidiff" "$tree/tests/tools/check_abi.sh" >"$tree/tests/tools/dependencies.sh"
-    printf '#!/bin/sh\n[ "$1" != -C ] || shift 2\necho make $1\nmkdir -p build/release data/pictures\nln -sf /bin/true build/release/attn-cli\necho page >data/pictures/live.html\n[ $1 != "$FAILING" ]\n' >"$scratch/tools/make"
-    chmod +x "$scratch"/tools/* "$tree"/tests/tools/*
-    "${git[@]}" config user.name x && "${git[@]}" config user.email x@localhost && "${git[@]}" add -A && "${git[@]}" commit -q -m x || return
-        release && grep -qF 'packages: spdx-tools, lintian' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
-    printf '#!/bin/sh\n' | tee "$scratch/tools/python3" >"$tree/tests/tools/dependencies.sh"
-    "${git[@]}" commit -qam x && FAILING=test release && grep -qF 'the tests fail' "$scratch/seen" &&
-        [ -z "$("${git[@]}" status --porcelain lib)$("${git[@]}" tag)" ] && rm -r "$tree/data" || { cat "$scratch/seen" && return 1; }
+    FAILING=
+    # All at once; a key; what the last tag had.
+    "${git[@]}" checkout -q --detach && "${git[@]}" rm -q --cached attn-cli.pub && mv "$tree/attn-cli.pub" "$scratch" &&
+        "${git[@]}" commit -qm x && sed -i '/untested/d' "$tree/README.md" && SIGN= release &&
+        is_said 'not committed' 'names no key' 'attn-cli.pub is missing' 'untested' 'HEAD is detached' || { cat "$scratch/seen" && return 1; }
+    "${git[@]}" checkout -q -f - && "${git[@]}" tag v9.0.0 && release && grep -qF 'v9.0.0 is there already' "$scratch/seen" &&
+        "${git[@]}" tag -d v9.0.0 >/dev/null && "${git[@]}" tag v8.5.0 && sed -i '/attn_t/d' "$tree/tests/install/symbols" &&
+        "${git[@]}" commit -qam x && release && grep -qF 'symbols lost since v8.5.0: attn.h   attn_two' "$scratch/seen" &&
+        [ "$(grep -c lost "$scratch/seen")" -eq 1 ] && "${git[@]}" tag v9.0.0-rc1 HEAD~ && "${git[@]}" tag -d v8.5.0 >/dev/null &&
+        sed -i 's/more 8/less 8/' "$tree/tests/install/layout.out" && "${git[@]}" commit -qam x && release &&
+        grep -qF 'layout.out lost since v9.0.0-rc1: attn_one.    more 8' "$scratch/seen" &&
+        "${git[@]}" tag -d v9.0.0-rc1 >/dev/null || { cat "$scratch/seen" && return 1; }
+    # Tests that fail change nothing; a package that fails leaves no tag, and is made first then.
+    FAILING=test release && grep -qF 'the tests fail' "$scratch/seen" &&
+        [ -z "$("${git[@]}" status --porcelain lib)$("${git[@]}" tag)" ] && rm -rf "$tree/data" || { cat "$scratch/seen" && return 1; }
     FAILING=packages release && grep -q '^make test$' "$scratch/seen" && [ -z "$("${git[@]}" tag)" ] &&
         [ "$("${git[@]}" log -1 --format=%s)" = 'build: release 9.0.0' ] || { cat "$scratch/seen" && return 1; }
-    [ "$("${git[@]}" show HEAD:data/pictures/live.html)" = page ] || return
+    [ "$("${git[@]}" show HEAD:data/pictures/live.html HEAD:tests/former/9.tar | paste -sd' ')" = 'page former' ] &&
+        "${git[@]}" show HEAD:README.md | paste -sd' ' | grep -q 'attn_cli-9.0.0-py3.*attn-cli_9.0.0-1_.*, version 9.0.0\.$' || return
     FAILING=packages release && ! grep -q '^make test$' "$scratch/seen" && grep -q '^make packages$' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
-    "${git[@]}" reset -q --hard HEAD~ && "${git[@]}" checkout -q --detach && FAILING=packages release &&
-        grep -qF 'HEAD is detached' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
     # A package of a release, by itself.
-    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0"/' "$tree/lib/core/base/version.h"
     "$tree/.packaging/facts.sh" require && sed -i 's/attn\.dev/example.org/' "$tree/CITATION.cff" &&
-        ! "$tree/.packaging/facts.sh" require 2>"$scratch/seen"
+        ! "$tree/.packaging/facts.sh" require 2>"$scratch/seen" && [ "$(wc -l <"$scratch/seen")" -eq 3 ]
 }
 
 finds_the_installed_models() {
@@ -322,6 +349,46 @@ lets_everybody_read_what_it_installs() {
     same /dev/null "$scratch/seen" && [ "$(stat -c %a "$scratch/private/bin/attn-cli")" = 755 ]
 }
 
+# With the newest file of tests/former; and with a copy of it in which an exit code, a column, a number and a program are others.
+works_for_users_of_a_former_release() {
+    local former kept=$scratch/former
+    former=$(ls tests/former/*.tar 2>/dev/null | tail -n 1)
+    [ -n "$former" ] || { echo "skipped ${FUNCNAME[0]}: tests/former has no file" && return; }
+    command -v python3 >/dev/null || { echo "skipped ${FUNCNAME[0]}: python3 is missing" && return; }
+    BUILD=$build tests/tools/check_upgrade.sh >"$scratch/seen" 2>&1 || { cat "$scratch/seen" && return 1; }
+    mkdir "$kept" && tar -C "$kept" -xf "$former" &&
+        printf '0\tA.md:1\t"attn-cli run --cvs - Life"\n0\tA.md:2\t"attn-cli run -q --top 1 --csv - \\"The keys\\""\n' >"$kept/examples.tsv" &&
+        rm -r "$kept/examples" && mkdir -p "$kept/examples/001" && printf 'place\n1\n' >"$kept/examples/001/stdout.csv" || return
+    ! python3 tests/tools/check_upgrade.py check "$kept" "$build" >"$scratch/seen" 2>&1 && grep -q '2 commands of the manual, 1 are refused' "$scratch/seen" &&
+        grep -q "exit code 2, was 0: .*'--cvs'" "$scratch/seen" && grep -q 'place#0 is gone' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
+    PYTHONPATH=tests/tools PYTHONDONTWRITEBYTECODE=1 python3 - <<'END'
+from check_upgrade import differs as same
+assert same({"a": [1.0, "x"]}, {"a": [1.000001, "x"], "b": 2}) is None
+assert same({"a": [1.0, "x"]}, {"a": [1.001, "x"]}) == ".a[0] is 1.001, was 1.0"
+assert same({"a": 1}, {"b": 1}) == ".a is gone"
+assert same([1], [1, 2]) == " has 2 members, had 1"
+assert same({"a": "x"}, {"a": "y"}) == ".a is 'y', was 'x'"
+assert same({"a": True}, {"a": 1}) is None
+END
+}
+
+# Both archives together have all that is committed but the live page and bundles of former releases. The first one is built from:
+# what names the second one is `make test`.
+makes_two_source_archives() {
+    local tree=$scratch/sources
+    [ -e .git ] && command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: this is no checkout" && return; }
+    .packaging/dist.sh attn-cli-9 "$scratch/dist" >"$scratch/log" && mkdir "$tree" &&
+        tar -C "$tree" --strip-components=1 -xzf "$scratch/dist/attn-cli-9.tar.gz" &&
+        [ "$(cat "$tree/.packaging/commit")" = "$(git rev-parse HEAD) $(git rev-list --count HEAD)" ] || { cat "$scratch/log" && return 1; }
+    env -u MAKEFLAGS -u MAKELEVEL -u BUILD make -C "$tree" test >"$scratch/log" 2>&1
+    [ $? -eq 2 ] && grep -q 'unpack attn-cli-.*-tests.tar.gz over' "$scratch/log" || { cat "$scratch/log" && return 1; }
+    env -u MAKEFLAGS -u MAKELEVEL -u BUILD make -C "$tree" -n all >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }
+    tar -C "$tree" --strip-components=1 -xzf "$scratch/dist/attn-cli-9-tests.tar.gz" || return
+    git ls-tree -r --name-only HEAD | grep -vE '^(data/pictures/live.html$|tests/former/)' | LC_ALL=C sort >"$scratch/expected"
+    (cd "$tree" && find . ! -type d ! -path './build/*' -printf '%P\n' | LC_ALL=C sort) >"$scratch/seen"
+    same "$scratch/expected" "$scratch/seen" && rm -r "$tree" "$scratch/dist"
+}
+
 # Unquoted, each of them would be two words, and the first one a folder that uninstall deletes.
 refuses_a_path_that_the_shell_would_split() {
     local target path setting
@@ -353,7 +420,7 @@ tests=(installs_the_listed_files has_one_version_in_four_forms compiles_one_file
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     runs_a_program_after_the_printed_lines strips_what_it_installs
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
-    refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
+    works_for_users_of_a_former_release makes_two_source_archives refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
 [ $# -eq 0 ] || tests=("$@")
 [ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit
 for test in "${tests[@]}"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_budget.sh - compares the lines of C with the two numbers of tests/budget: of the core, which is lib/core as Linux builds
-# it, and of the whole, which is lib and cmd for all systems. The core may only fall.
+# it, and of the whole, which is lib and cmd for all systems. The core may only fall. The source archive has a limit, too.
 #
 #   check_budget.sh            fails if there are more lines than the numbers, and says which files grew since
 #   check_budget.sh --lower    lowers the numbers to the lines that are there
@@ -20,6 +20,7 @@ list_growth() { # FOLDER...
 }
 
 # The names of sources of other systems: OTHER_SYSTEM of the Makefile, and headers for their C libraries.
+most_archive=11000000
 others=(! -name '*_macos.[ch]' ! -name '*_windows.[ch]' ! -name '*_wasm.[ch]' ! -name wasi.h)
 core=$(find lib/core -name '*.[ch]' "${others[@]}" -exec cat {} + | wc -l)
 whole=$(count lib cmd)
@@ -32,4 +33,6 @@ fi
 status=0
 [ "$core" -le "$most_core" ] || { status=1 && echo "budget: the core has $core lines, tests/budget $most_core; grown since:" && list_growth lib/core; }
 [ "$whole" -le "$most_whole" ] || { status=1 && echo "budget: lib and cmd have $whole lines, tests/budget $most_whole; grown since:" && list_growth lib cmd; }
+size=$(git archive HEAD 2>/dev/null | gzip -n9 | wc -c) # of nothing outside of git
+[ "$size" -le $most_archive ] || { status=1 && echo "budget: the source archive has $size bytes, expected at most $most_archive: .gitattributes"; }
 exit $status

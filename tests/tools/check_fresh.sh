@@ -10,6 +10,7 @@
 #   root    root, in an empty Debian that has but make and git
 #   user    a user without root or sudo, where root has installed the packages
 #   space   the same user, in a folder with a space in its path
+#   archive the same user, with the two archives of `make dist` instead of a clone; only when it is named
 #   bare    the same user, where /dev/pts and /dev/shm are not mounted; only when it is named
 #
 # root and space run all tests, the others those that see user and mounts: command line, README and installation.
@@ -70,11 +71,19 @@ check_offer() { # WHO FOLDER WHERE
     fi
 }
 
+# Unpacks what make dist makes of the clone; its folder becomes the clone.
+take_archives() {
+    local archive
+    make -C "$clone" dist >"$log" 2>&1 || give_up "make dist: $(tail -n 1 "$log")"
+    mkdir "$clone/unpacked"
+    for archive in "$clone"/build/*.tar.gz; do tar -C "$clone/unpacked" --strip-components=1 -xzf "$archive" || give_up "$archive"; done
+}
+
 play() { # SUITE SCENARIO WHO FOLDER
     local command status start summary where="$1, $2"
     [[ $2 = root || $2 = space ]] || local parts=" PARTS='cli readme install'"
     mkdir -p "$root${4%/*}"
-    cp -r "$clone" "$root$4"
+    cp -r "$clone$([ "$2" != archive ] || echo /unpacked)" "$root$4"
     chroot "$root" chown -R "$3:$3" "${4%/*}"
     if [ "$3" != root ]; then
         as root "$4" 'make deps-test' >"$log" 2>&1 ||
@@ -118,11 +127,15 @@ for suite; do
         root) play "$suite" root root /root/attn-cli ;;
         user) play "$suite" user someone /home/someone/attn-cli ;;
         space) play "$suite" space someone '/home/someone/some models/attn-cli' ;;
+        archive)
+            [ -d "$clone/unpacked" ] || take_archives
+            play "$suite" archive someone /home/someone/archive/attn-cli
+            ;;
         bare)
             umount "$root/dev/pts" "$root/dev/shm"
             play "$suite" bare someone /home/someone/bare/attn-cli
             ;;
-        *) give_up "there is no scenario '$scenario', expected root, user, space or bare" ;;
+        *) give_up "there is no scenario '$scenario', expected root, user, space, archive or bare" ;;
         esac
     done
     debian_remove "$root"

@@ -399,7 +399,8 @@ START_TEST(refuses_what_is_other)
         ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
     } while (0)
     asked.each.key = "a=1\nb=2\n";
-    REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other options, expected those of this run");
+    REFUSED(ATTN_STAGE_INPUT,
+            "'rows.csv' has rows of other options or version, expected those of this run");
     asked.each.key = NULL;
     asked.data = other;
     REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other items, expected those of this run");

@@ -4,15 +4,17 @@ from __future__ import annotations
 import difflib
 import os
 import queue
+import re
 import sys
 import threading
 import warnings
-from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, sizeof, string_at
+from ctypes import CDLL, CFUNCTYPE, byref, c_char_p, c_int, c_void_p, cast, sizeof, string_at
 from struct import Struct
 from types import FrameType
 
 from . import binding as c
 from .errors import Note, NoteWarning, error_of, said
+from .version import VERSION
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = {"win32": "attn.dll", "darwin": "libattn.dylib"}.get(sys.platform, "libattn.so")
@@ -28,10 +30,29 @@ def _places():
     return [path for path in near if os.path.exists(path)] or [_SONAME]
 
 
+def _release(version):
+    """MAJOR.MINOR and the release candidate of VERSION, which a module and its library share."""
+    found = re.match(r"(\d+\.\d+)\.\d+(?:-?(rc\d+))?", version)
+    return found.groups() if found else (version, None)
+
+
+def _require(library, path):
+    """Refuses a library of another release: it may have other functions and other structs."""
+    library.attn_version.restype = c_char_p
+    version = library.attn_version().decode()
+    own, other = _release(VERSION), _release(version)
+    if own != other:
+        needed = own[0] if own[0] != other[0] or not own[1] else "".join(own)
+        raise ImportError(f"attn {VERSION} needs the library of version {needed}, and '{path}' is of {version}: install both "
+                          "from one package, or name a library by LIBATTN")
+
+
 def _load():
     path = _places()[0]
     try:
-        library = c.declare(CDLL(path))
+        library = CDLL(path)
+        _require(library, path)
+        c.declare(library)
     except (OSError, AttributeError) as problem:
         raise ImportError(f"attn cannot use its library '{path}': {problem}") from None
     return library, path

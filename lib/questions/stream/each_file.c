@@ -7,6 +7,7 @@
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "base/text/path.h"
+#include "base/version.h"
 #include "run/host_internal.h"
 #include "stream/earlier_rows.h"
 #include "stream/items_internal.h"
@@ -87,6 +88,7 @@ static enum attn_status open_key(struct attn_each_file *file, struct attn_error 
     const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
     const char *path, *option = file->options->key ? file->options->key : "";
 
+    file->own.options = attn_hash_bytes(0, ATTN_VERSION, strlen(ATTN_VERSION));
     for (size_t n; *option; option += n + (option[n] == '\n')) {
         n = strcspn(option, "\n");
         file->own.options += attn_hash_bytes(0, option, n);
@@ -147,12 +149,12 @@ static enum attn_status write_key(struct attn_each_file *file, const struct attn
                : attn_error_errno(err, "write", file->key_path.data, errno);
 }
 
-/* Returns an error if the key is of other options, or of other ITEMS. */
+/* Returns an error if the key is of other options, another version, or of other ITEMS. */
 static enum attn_status check_key(struct attn_each_file *file, struct attn_items *items,
                                   struct attn_error *err)
 {
     const bool has_options = file->key.options == file->own.options;
-    const char *what = has_options ? "items" : "options";
+    const char *what = has_options ? "items" : "options or version";
     struct attn_item *next;
 
     for (size_t i = 0; has_options && file->own.n_read < file->key.n_read; i++) {

@@ -26,8 +26,8 @@
 #include "stream/each.h"
 #include "stream/records_internal.h"
 
-/* The line of FILE.part.key, before `state`: hashes of the options and of the items, and the number
- * of items that were read, those of other shards included. */
+/* The line of FILE.part.key, before `state`: hashes of options and version, and of the items, and
+ * the number of items that were read, those of other shards included. */
 struct attn_each_key {
     uint64_t options, n_read, items;
 };
