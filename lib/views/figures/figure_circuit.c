@@ -962,17 +962,6 @@ static void add_sentence(struct attn_figure_pen *pen, const struct circuit_layou
     attn_buffer_release(&all);
 }
 
-/* Says which share of the answer the circuit keeps, if it was run. */
-static void find_finding(struct attn_figure_pen *pen, const struct circuit_layout *layout)
-{
-    const struct attn_cell share = fact_of(layout, "faithfulness");
-
-    pen->finding.size = 0;
-    if (share.type == ATTN_VALUE_REAL && layout->n > 0)
-        attn_buffer_append_format(&pen->finding, "%zu edges carry %.0f %% of the answer", layout->n,
-                                  100 * share.real);
-}
-
 enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct circuit_layout layout = {.given = pen->content, .table = pen->content->table};
@@ -981,7 +970,6 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     ATTN_TRY(read_edges(pen, &layout, err));
     find_columns(&layout);
     ATTN_TRY(find_links(pen, &layout, err));
-    find_finding(pen, &layout);
     pen->has_text &= !layout.given->of->texts[0].text || !layout.given->of->texts[1].text;
     size_plates(pen, &layout);
     layout.left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
