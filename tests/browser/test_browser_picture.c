@@ -375,7 +375,7 @@ START_TEST(the_patch_under_the_pointer_is_the_query_of_every_head)
     before = attn_browser_text(browser, THUMB);
     find_cell(1, 2, N_ROW, N_COL, at);
     attn_browser_point(browser, at[0], at[1]);
-    assert_begins(READOUT, "query 1,2 ");
+    assert_begins(READOUT, "query row 1, column 2 ");
     assert_begins(CHIP(1), "[REG0] 0.22");
     after = attn_browser_text(browser, THUMB);
     ck_assert_str_ne(before, after);
@@ -388,7 +388,7 @@ START_TEST(the_patch_under_the_pointer_is_the_query_of_every_head)
     free(before);
     attn_browser_click(browser, at[0], at[1]);
     attn_browser_point(browser, 5, 5);
-    assert_begins(READOUT, "query 1,2 ");
+    assert_begins(READOUT, "query row 1, column 2 ");
     attn_browser_assert_text(browser, "location.hash.includes('q=8')", "true");
     leave();
 }
@@ -399,10 +399,10 @@ START_TEST(keys_move_the_query_over_the_picture)
     enter();
     load("v=tokens&h=0.0");
     attn_browser_key(browser, "ArrowDown", 0);
-    assert_begins(READOUT, "query 0,0 ");
+    assert_begins(READOUT, "query row 0, column 0 ");
     attn_browser_key(browser, "ArrowRight", 0);
     attn_browser_key(browser, "ArrowDown", 0);
-    assert_begins(READOUT, "query 1,1 ");
+    assert_begins(READOUT, "query row 1, column 1 ");
     attn_browser_key(browser, "ArrowUp", 0);
     attn_browser_key(browser, "ArrowUp", 0);
     assert_begins(READOUT, "query [CLS] ");
@@ -432,7 +432,7 @@ START_TEST(patches_without_tokens_have_names)
     load("v=tokens&h=0.0");
     find_cell(1, 2, N_ROW, N_COL, at);
     attn_browser_point(browser, at[0], at[1]);
-    assert_begins(READOUT, "query 1,2 ");
+    assert_begins(READOUT, "query row 1, column 2 ");
     leave();
 }
 END_TEST
@@ -480,7 +480,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_assert_text(browser, "document.querySelector('#stage input:checked').value",
                              "tiles"); /* which have more weight */
     attn_browser_assert_text(browser, "document.title", "tree");
-    assert_begins(READOUT, "query tree ");
+    assert_begins(READOUT, "from the last word tree ");
     assert_begins(CHIP(0), "tree");
     assert_begins(CHIP(1), "<s>");
     attn_browser_assert_text(
@@ -489,17 +489,17 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
         "question,other");
     find_cell(1, 0, SIDE_OF_TILE, N_TILE * SIDE_OF_TILE, at);
     attn_browser_point(browser, at[0], at[1]);
-    snprintf(expected, sizeof expected, "cell t1,0 \xe2\x86\x90  tree %.4f,  <s> %.4f",
+    snprintf(expected, sizeof expected, "cell tile row 1, column 0 \xe2\x86\x90  tree %.4f,  <s> %.4f",
              (double)weight_of(0, 0, N - 1, CELL), (double)weight_of(0, 0, 0, CELL));
     attn_browser_assert_text(browser, READOUT, expected);
     attn_browser_point(browser, 5, 5);
-    assert_begins(READOUT, "query tree ");
+    assert_begins(READOUT, "from the last word tree ");
     attn_browser_assert_text(browser, SHARES,
                              "picture 95.7 %, question 2.1 %, answer 0.0 %, other 2.1 %");
     attn_browser_point_at(browser, ".other .chip");
     assert_begins(READOUT, "query <s> ");
     attn_browser_point(browser, 5, 5);
-    assert_begins(READOUT, "query tree ");
+    assert_begins(READOUT, "from the last word tree ");
     free(attn_browser_text(browser, "document.querySelector('.picture').focus()"));
     attn_browser_key(browser, "ArrowDown", 0); /* the first cell */
     attn_browser_key(browser, "ArrowDown", 0);
@@ -523,7 +523,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('minus "
                                "\xe2\x80\x9cWhat is it?\xe2\x80\x9d, without sinks')");
     attn_browser_key(browser, "Escape", 0);
-    assert_begins(READOUT, "query tree ");
+    assert_begins(READOUT, "from the last word tree ");
     free(attn_browser_text(browser, "document.querySelector('.question .chip').focus()"));
     attn_browser_key(browser, "ArrowRight", 0);
     assert_begins(READOUT, "query <s> ");

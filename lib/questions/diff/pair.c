@@ -122,7 +122,7 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
     if (!is_map && !attn_number_list_is_given(&request.selection.queries))
         request.selection.queries.text = "-1";
     request.predict.top =
-        !is_map && attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
+        !is_map && attn_predicts_next(attn_model_config(attn_host_model(host))) ? SIZE_MAX : 0;
     ATTN_TRY(attn_run_open(host, NULL, &request, &side->run, err));
     if (is_map && side->run->text.n > MOST_MAPPED)
         return attn_refuse(err, ATTN_STAGE_INPUT,
@@ -182,7 +182,18 @@ static struct attn_cell token_cell(const char *token, size_t size, int32_t id, c
     return token ? attn_cell_text(token, size) : attn_cell_string(room);
 }
 
-/* Appends the rows of SIDES[I]. */
+/* Returns true if token ID is one of the N_NEXT most probable next tokens. */
+static bool is_first(const struct attn_predictions *predictions, int32_t id)
+{
+    size_t i = 0;
+
+    while (i < predictions->n_top && i < N_NEXT && predictions->top[i].id != id)
+        i++;
+    return i < predictions->n_top && i < N_NEXT;
+}
+
+/* Appends the rows of SIDES[I]: its tokens, and the next tokens that are among the first of either
+ * side. */
 static enum attn_status append_side(const struct side sides[2], size_t i, struct attn_table *table,
                                     struct attn_error *err)
 {
@@ -193,7 +204,8 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
 
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
         const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
-        bool differs = k >= n || !side->is_common[k];
+        const bool is_of_other = k >= n && is_first(others, next->id);
+        const bool differs = k >= n ? !is_of_other || k >= n + N_NEXT : !side->is_common[k];
         char room[16];
         struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
                                             [QUERY] = attn_cell_integer((int64_t)side->query)};
@@ -207,11 +219,10 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
         } else {
             cells[TOKEN] = token_cell(next->token, next->token_size, (int32_t)next->id, room);
             cells[PROB] = attn_cell_real(next->prob);
-            for (size_t j = 0; j < others->n_top; j++)
-                differs = differs && others->top[j].id != next->id;
         }
         cells[DIFFERS] = attn_cell_boolean(differs);
-        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
+        if (k < n + N_NEXT || is_of_other)
+            ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
     }
     return ATTN_OK;
 }

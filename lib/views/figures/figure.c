@@ -227,6 +227,7 @@ static void open_pen(struct attn_figure_pen *pen)
     palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE] = pen->shapes->paper;
     attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
+    attn_figure_find_title(pen);
     find_subtitle(pen);
 }
 

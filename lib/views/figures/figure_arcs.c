@@ -242,43 +242,6 @@ static enum attn_status draw_text(struct attn_figure_pen *pen, struct arcs_layou
     return ATTN_OK;
 }
 
-/* Returns the text of key I without the blanks around it. */
-static const char *name_of(struct attn_figure_pen *pen, struct attn_text_flow *flow, size_t i,
-                           size_t *n)
-{
-    const char *text = attn_flow_token(pen, flow, i, n);
-
-    return attn_text_trim(text, n);
-}
-
-/* Says where the query looks most: "Head 2.5: 'cabinet' looks at 'keys', 79 %". */
-static void find_finding(struct attn_figure_pen *pen, struct arcs_layout *layout)
-{
-    const struct attn_level_matrix *matrix = layout->flow.matrix;
-    size_t query = 0, most = 0, n[2];
-    float value, largest = 0;
-    char number[ATTN_ARC_NUMBER];
-    const char *names[2];
-
-    pen->finding.size = 0;
-    for (size_t i = 0; i < layout->n; i++) {
-        if (attn_grid_position(&layout->flow.keys, i) == layout->query)
-            query = i;
-        if (attn_level_cell(matrix, 0, i, &value) != ATTN_CELL_VALUE || value <= largest)
-            continue;
-        largest = value;
-        most = i;
-    }
-    if (!pen->content->grid->is_share || largest == 0 || matrix->at.layer < 0 ||
-        matrix->at.head < 0 || !layout->flow.keys.texts)
-        return;
-    names[0] = name_of(pen, &layout->flow, query, &n[0]);
-    names[1] = name_of(pen, &layout->flow, most, &n[1]);
-    attn_buffer_append_format(&pen->finding, "Head %d.%d: '%.*s' looks at '%.*s', %.*s",
-                              matrix->at.layer, matrix->at.head, (int)n[0], names[0], (int)n[1],
-                              names[1], (int)attn_arc_number(pen, (double)largest, number), number);
-}
-
 /* Draws arcs, with more than MOST keys folded. */
 static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
 {
@@ -311,7 +274,6 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         return attn_figure_draw_tokens(pen, err);
     }
     attn_buffer_append_string(&pen->subtitle, "width: weight; ");
-    find_finding(pen, &layout);
     layout.flow.top = attn_figure_add_heading(pen, right) + ATTN_ARC_WIDEST / 2.0;
     pen->shapes->height = ceil(layout.flow.top + line + ATTN_FIGURE_PAD);
     if (pen->is_measuring)

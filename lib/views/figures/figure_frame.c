@@ -21,7 +21,7 @@ enum {
     SUBTITLE_LINE = 16,
     SUBTITLE_COLUMNS = 44,
     FITTED_LINES = 4, /* lines of a title in a figure of a given width; otherwise 2 */
-    MOST_LINES = FITTED_LINES + 4,
+    MOST_LINES = FITTED_LINES + 5,
     NAME_COLUMNS = 18, /* columns of a line of the legend's name */
     NAME_LINE = 13,
     RAMP_WIDTH = 14,
@@ -306,7 +306,7 @@ static struct heading break_heading(struct attn_figure_pen *pen)
         attn_buffer_append(&said, text, n);
     else if (said.size > 0)
         said.size -= 2; /* without the last "; " */
-    add_lines(&heading, said.data, said.size, n_column, OF_TEXT);
+    add_lines(&heading, said.data, said.size, n_column, OF_TEXT + (pen->finding.size > 0));
     text = attn_shapes_note(pen->shapes, "Other text", &n);
     if (text && pen->has_text)
         add_lines(&heading, text, n, n_column, OF_TEXT);

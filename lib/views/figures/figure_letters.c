@@ -87,3 +87,10 @@ double attn_figure_widest_word(struct attn_figure_pen *pen)
     }
     return widest;
 }
+
+void attn_figure_append_signed(struct attn_buffer *text, double number, int digits)
+{
+    const char *sign = number < 0 && -number * pow(10, digits) >= 0.5 ? "\xe2\x88\x92" : "";
+
+    attn_buffer_append_format(text, "%s%.*f", sign, digits, fabs(number));
+}

@@ -353,7 +353,14 @@ static double next_prob(const struct attn_figure_pen *pen, size_t row)
     return row < SIZE_MAX ? value_of(pen, row, 1).real : 0;
 }
 
-/* Draws the next word of ROWS at Y: a bar for each text that has it among its first. */
+/* Writes a probability in percent, small ones with two decimals. Returns its length. */
+static size_t write_prob(const struct attn_figure_pen *pen, double prob, char *text)
+{
+    return prob >= 0.005 ? attn_arc_number(pen, prob, text)
+                         : (size_t)snprintf(text, ATTN_ARC_NUMBER, "%.2f %%", 100 * prob);
+}
+
+/* Draws the next word of ROWS at Y: a bar for each text. */
 static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y, double most)
 {
     const double x = ATTN_FIGURE_PAD + BEFORE;
@@ -374,7 +381,7 @@ static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y
         if (rows[side] < SIZE_MAX)
             attn_figure_add_line(pen, (double[]){x, at}, (double[]){x + width, at}, 5,
                                  hue_of(pen, side));
-        used += rows[side] < SIZE_MAX ? attn_arc_number(pen, prob, numbers + used)
+        used += rows[side] < SIZE_MAX ? write_prob(pen, prob, numbers + used)
                                       : (size_t)snprintf(numbers + used, 4, "%s", "\u2013");
         if (side == 0)
             used += (size_t)snprintf(numbers + used, 8, " \u2192 ");

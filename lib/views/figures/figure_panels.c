@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES = 24 }; /* distance from the title of the columns to the first row of panels */
+enum {
+    NAMES = 24, /* distance from the title of the columns to the first row of panels */
+    FIFTH = 5,  /* rows lower than their numbers have those of every fifth layer */
+};
 
 static int row_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
 {
@@ -100,6 +103,8 @@ void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
                                    .y = panels->rows[0].at - 6};
+    const bool is_dense =
+        panels->n_row > FIFTH && panels->rows[1].at - panels->rows[0].at < 1.1 * text.size;
 
     for (size_t i = 0; has_columns && i < panels->n_column; i++) {
         text.x = panels->columns[i].at + panels->columns[i].size / 2;
@@ -112,6 +117,8 @@ void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
         char name[32];
         const char *stack = stack_of(pen, &number);
 
+        if (is_dense && number % FIFTH != 0)
+            continue;
         text.y = panels->rows[i].at + panels->rows[i].size / 2 + 5;
         snprintf(name, sizeof name, "%s%s%d", stack, stack[0] ? " " : "", number);
         attn_shapes_add_string(pen->shapes, &text, name);

@@ -145,47 +145,6 @@ static const char *word_of(struct attn_figure_pen *pen, const struct under_figur
     return text;
 }
 
-/* Returns how many heads of the layer of head H stand under its word. */
-static size_t count_like(const struct attn_figure_pen *pen, const struct under_figure *figure,
-                         size_t h)
-{
-    const struct attn_level_matrix *of = pen->content->grid->heads;
-    const struct under_head *heads = figure->heads;
-    size_t n = 0;
-
-    for (size_t i = 0; i < figure->n_head; i++)
-        n += heads[i].aim.place == ATTN_UNDER_WORD && heads[i].aim.key == heads[h].aim.key &&
-             of[i].at.layer == of[h].at.layer;
-    return n;
-}
-
-/* Says which layer has most heads under one word other than the first, a sink and the query: "5
- * heads of layer 23 look at 'Mary'". */
-static void find_finding(struct attn_figure_pen *pen, const struct under_figure *figure)
-{
-    size_t most = 1, chosen = 0, n, n_word;
-    const char *word;
-
-    pen->finding.size = 0;
-    for (size_t h = 0; h < figure->n_head && attn_flow_has_query(pen, &figure->flow); h++) {
-        const struct attn_under_aim *aim = &figure->heads[h].aim;
-
-        if (aim->place != ATTN_UNDER_WORD || aim->key == 0 ||
-            (figure->is_sink && figure->is_sink[aim->key]) ||
-            attn_grid_position(&figure->flow.keys, aim->key) == pen->content->grid->run->queries[0])
-            continue;
-        n = count_like(pen, figure, h);
-        chosen = n > most ? h : chosen;
-        most = n > most ? n : most;
-    }
-    if (most < 2)
-        return;
-    attn_buffer_append_format(&pen->finding, "%zu heads of layer ", most);
-    attn_grid_append_layer(&pen->finding, &pen->content->grid->heads[chosen].at);
-    word = word_of(pen, figure, figure->heads[chosen].aim.key, &n_word);
-    attn_buffer_append_format(&pen->finding, " look at '%.*s'", (int)n_word, word);
-}
-
 /* Writes "14 heads" of group G to TEXT, and returns its bytes. */
 static size_t write_count(const struct under_figure *figure, size_t g, char text[COUNT_SIZE])
 {
@@ -396,7 +355,6 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
     ATTN_TRY(find_sinks(pen, figure, err));
     ATTN_TRY(find_heads(pen, figure, err));
     make_tiles(pen, figure);
-    find_finding(pen, figure);
     size_tiles(pen, figure);
     size_texts(pen, figure);
     layout->left = ATTN_FIGURE_PAD;

@@ -72,7 +72,10 @@ const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 
 // These return the text of a position: for readers; without blanks around it. '' if there are no tokens.
 const labelAt = (position, isSource) => (isSource ? run.source_labels : run.labels)?.[position] ?? tokensOf(isSource)?.[position] ?? '';
-const nameAt = (position, isSource) => attnPage.nameOfToken(labelAt(position, isSource)) || (over?.nameOf(position) ?? '');
+const nameAt = (position, isSource) => {
+  const name = attnPage.nameOfToken(labelAt(position, isSource)) || (over?.nameOf(position) ?? '');
+  return run.picture ? name.replace(/^(t?)(\d+),(\d+)$/, (_, tile, row, column) => `${tile && 'tile '}row ${row}, column ${column}`) : name;
+};
 
 // --- Weights ---
 
@@ -437,7 +440,8 @@ const best = (weights, nameAt) => order(weights).slice(0, 3).flatMap((i, at) =>
 
 const named = (role, position, isSource) => {
   const text = nameAt(position, isSource);
-  return [run.picture ? role : role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
+  const isLast = run.picture?.tiles && role === 'query' && position === run.tokens.length - 1;
+  return [run.picture ? isLast ? 'from the last word' : role : role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
 };
 
 const say = (...parts) => $('readout').replaceChildren(...parts);

@@ -31,8 +31,6 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
 
 static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double place)
 {
-    if (colors->hue)
-        return attn_ink_nearest(attn_hue_color(colors->hue, place, colors->theme));
     return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
 }
 

@@ -108,7 +108,6 @@ struct attn_heatmap_colors {
     enum attn_theme theme;
     struct attn_color_scale scale;
     struct attn_color_range range;
-    uint32_t hue; /* 0xRRGGBB: a hue mixed with the background, used instead of `map`; or 0 */
     struct attn_ink masked; /* background of masked cells; not set: the terminal's background */
 };
 
@@ -179,8 +178,6 @@ struct attn_sheet {
     size_t left;              /* columns of text taken by row labels and the gap after them */
     size_t pitch, cell_width; /* columns from one cell to the next, and of a cell */
     size_t n;                 /* cells per line */
-    /* group size: a blank follows every so many cells (heads that share keys); 0: no groups */
-    size_t n_together;
     /* first column and first row of the second text, after two blanks or an empty line; 0: one
      * text */
     size_t border, border_row;
@@ -189,9 +186,8 @@ struct attn_sheet {
 
     size_t corner_at; /* text column of the corner label */
     const char *corner;
-    size_t label_indent; /* blanks before labels that are one column wide */
-    size_t label_step;   /* cells between two column labels */
-    bool is_right;       /* column labels are right-aligned, otherwise left-aligned */
+    size_t label_step; /* cells between two column labels */
+    bool is_right;     /* column labels are right-aligned, otherwise left-aligned */
     /* column labels that end beyond this text column are left out, except the first; so are labels
      * that touch the one before */
     size_t most_label_end;
@@ -294,32 +290,5 @@ enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *thumbnails,
                                       struct attn_error *err);
 
 void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
-
-/* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
-
-/*
- * A map with one cell per head: the letter of the kind of token that it looks at most, on the hue
- * of that kind, lighter for smaller mean weights. Used for models with too many heads for
- * thumbnails.
- *
- *       head  0 1 2 3
- *     layer 0 1█p▒1▓f░
- *     layer 1 ...
- */
-struct attn_head_map {
-    struct attn_heatmap *map;               /* borrowed */
-    const struct attn_selection *selection; /* borrowed */
-    struct attn_head_mixes *const *mixes;   /* borrowed; [0] NULL: heads have no types */
-    struct attn_sheet sheet;
-    size_t n_line;
-};
-
-/* Plans cells as wide as the width allows, or narrow ones if only these fit MOST_LINES lines.
- * MIXES may be filled after this call. */
-void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
-                        const struct attn_selection *selection,
-                        struct attn_head_mixes *const *mixes, size_t most_lines);
-
-enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct attn_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* heatmap_sheet.c - see heatmap_internal.h: the layout of a sheet, for matrices, thumbnails and the
- * map of heads. */
+/* heatmap_sheet.c - see heatmap_internal.h: the layout of a sheet, for matrices, thumbnails
+ * and lists. */
 #include "terminal/heatmap_internal.h"
 
 #include "trace/trace_internal.h"
@@ -14,8 +14,7 @@ static size_t find_column(const struct attn_sheet *sheet, size_t first, size_t c
     const size_t n = column - first;
 
     return sheet->left + n * sheet->pitch +
-           (column >= sheet->border && sheet->border > first ? 2 : 0) +
-           (sheet->n_together > 0 ? n / sheet->n_together : 0);
+           (column >= sheet->border && sheet->border > first ? 2 : 0);
 }
 
 bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, size_t pitch,
@@ -30,8 +29,6 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
     sheet->n = room / pitch;
     sheet->n_beside = 1;
     sheet->gap = 0;
-    if (find_column(sheet, 0, n_column - 1) + cell_width > most)
-        sheet->n_together = 0;
     if (sheet->n < n_column) {
         sheet->n = sheet->n > 0 ? sheet->n : 1;
         sheet->width = sheet->left + sheet->n * pitch - gap;
@@ -97,7 +94,6 @@ static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_
 
             if (sheet->is_right && used < width)
                 column += width - used;
-            column += used == 1 ? sheet->label_indent : 0;
             if (at + (c > 0) > column || (c > 0 && column + used > sheet->most_label_end)) {
                 map->label.size = 0;
                 continue;

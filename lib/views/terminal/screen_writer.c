@@ -1,11 +1,10 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens; then one head with its numbers; and
- * last, so that a short terminal shows them, all heads as thumbnails, or as a map with one cell per
- * head if thumbnails do not fit. The one head is a good one to start with (first_head.h); with a
- * source, the one that looks most at a token within the source. For a model of one or two heads all
- * heads are drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the
- * model has more layers. Of a picture in a text only the words are printed: figures and pages show
- * heads over it.
+ * last, so that a short terminal shows them, all heads as thumbnails, if they fit. The one head is
+ * a good one to start with (first_head.h); with a source, the one that looks most at a token within
+ * the source. For a model of one or two heads all heads are drawn with numbers instead. At most 60
+ * lines, unless the terminal is narrow or the model has more layers. Of a picture in a text only
+ * the words are printed: figures and pages show heads over it.
  *
  * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
  * a line, and the part of each head's context vectors that the table would show.
@@ -48,7 +47,6 @@ struct screen_writer {
     struct attn_panel_table table;
     struct attn_levels *levels; /* owns; the patterns */
     struct attn_thumbnails thumbnails;
-    struct attn_head_map heads; /* drawn if thumbnails do not fit */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; the context vectors (z) */
@@ -357,11 +355,6 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
         ATTN_TRY(attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
                                       MOST_LINES > least ? MOST_LINES - least : 1, err));
         used = fixed + w->thumbnails.n_line;
-        if (w->thumbnails.n_line == 0) {
-            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, w->base.options.mixes,
-                               MOST_LINES > least ? MOST_LINES - least : 1);
-            used = fixed + w->heads.n_line;
-        }
     }
     share(w, n_head, MOST_LINES > used ? MOST_LINES - used : 0);
     return ATTN_OK;
@@ -531,11 +524,12 @@ static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_erro
 {
     if (has_all_heads(w) && attn_heatmap_has_numbers(&w->map, &w->levels->items[0]))
         return ATTN_OK;
+    if (!has_all_heads(w) && w->thumbnails.n_line == 0)
+        return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
     if (has_all_heads(w))
         return attn_heatmap_legend(&w->map, &w->levels->items[0], err);
-    return w->heads.map ? attn_head_map_draw(&w->heads, err)
-                        : attn_thumbnails_draw(&w->thumbnails, err);
+    return attn_thumbnails_draw(&w->thumbnails, err);
 }
 
 /* Prints the model, the tokens in at most MOST_LINES lines, and the predictions. */

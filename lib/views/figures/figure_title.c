@@ -1,0 +1,235 @@
+/* figure_title.c - the titles of figures: a rule for each kind that has a number in hand makes the
+ * sentence that says it. Nowhere else is one made. A word that is written from right to left stands
+ * between U+2068 and U+2069, so that it turns nothing else about; a mark is named with the word
+ * before it. */
+#include "figures/figure_arcs.h"
+
+#include "figures/table_axis.h"
+#include "figures/table_grid.h"
+#include "measures/first_head.h"
+#include "measures/metric.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *out);
+
+/* --- Words and numbers ------------------------------------------------------------------------ */
+
+static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
+{
+    const char *word = attn_text_trim(text, &n);
+    const bool is_turned = attn_text_is_right_to_left(word, n);
+
+    attn_buffer_append_format(out, "'%s%.*s%s'", is_turned ? "\u2068" : "", (int)n, word,
+                              is_turned ? "\u2069" : "");
+}
+
+static void append_word(struct attn_buffer *out, const struct attn_grid_axis *axis, size_t i)
+{
+    struct attn_buffer word = {0};
+    size_t n, n_before = 0;
+    const char *text = attn_grid_text(axis, i, &n), *before = text;
+
+    if (i > 0 && attn_metric_is_punctuation(text, n))
+        before = attn_grid_text(axis, i - 1, &n_before);
+    attn_buffer_append(&word, before, n_before);
+    attn_buffer_append(&word, text, n);
+    append_quoted(out, word.data, word.size);
+    out->has_failed |= word.has_failed;
+    attn_buffer_release(&word);
+}
+
+static void append_cell(struct attn_buffer *out, struct attn_cell word)
+{
+    append_quoted(out, word.text, word.type == ATTN_VALUE_TEXT ? word.size : 0);
+}
+
+static void append_percent(struct attn_buffer *out, const char *before, double share)
+{
+    attn_buffer_append_string(out, before);
+    attn_figure_append_signed(out, 100 * share, 0);
+    attn_buffer_append_string(out, " %");
+}
+
+static void append_head(struct attn_buffer *out, const char *before, const struct attn_location *at)
+{
+    attn_buffer_append_string(out, before);
+    attn_grid_append_layer(out, at);
+    attn_buffer_append_format(out, ".%d", at->head);
+}
+
+/* --- Rules ------------------------------------------------------------------------------------ */
+
+/* Returns the largest weight in ROW of MATRIX on a key that is none of PARKS, which may be NULL,
+ * and stores its key; 0: the row has none. */
+static double find_look(const struct attn_level_matrix *matrix, size_t row, const bool *parks,
+                        size_t *key)
+{
+    double most = 0;
+    float value;
+
+    for (size_t k = 0; matrix->cells && k < matrix->n_cell_column; k++)
+        if ((!parks || !parks[k]) && attn_level_cell(matrix, row, k, &value) == ATTN_CELL_VALUE &&
+            (double)value > most) {
+            most = (double)value;
+            *key = k;
+        }
+    return most;
+}
+
+/* "Head 2.5: 'cabinet' looks at 'keys', 79 %", of the last query. */
+static void name_look(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_level_matrix *matrix = grid->matrices;
+    const struct attn_grid_axis keys = attn_grid_columns(grid, matrix);
+    const struct attn_grid_axis queries = attn_grid_rows(grid, matrix);
+    size_t key = 0;
+    double most;
+
+    if (grid->n != 1 || !grid->is_share || grid->backdrop || matrix->at.layer < 0 ||
+        matrix->at.head < 0 || matrix->k > 1 || !keys.texts || !queries.texts)
+        return;
+    most = find_look(matrix, matrix->n_row - 1, NULL, &key);
+    if (most <= 0)
+        return;
+    append_head(out, "Head ", &matrix->at);
+    attn_buffer_append_string(out, ": ");
+    append_word(out, &queries, matrix->n_row - 1);
+    attn_buffer_append_string(out, " looks at ");
+    append_word(out, &keys, key);
+    append_percent(out, ", ", most);
+}
+
+/* "Head 24.4 matters most for the next token, KL 0.14: it looks at 'Mary', 81 %". */
+static void name_effect(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_level_matrix *matrix = grid->matrices;
+    const struct attn_grid_axis keys = attn_grid_columns(grid, matrix);
+    const bool *parks = grid->run->labels.parks;
+    double largest = 0, most;
+    size_t h = 0, key = 0;
+
+    for (size_t i = 0; i < matrix->n_row; i++) {
+        const double effect = attn_first_head_effect(pen->options->effects, &grid->heads[i].at);
+
+        h = effect > largest ? i : h;
+        largest = effect > largest ? effect : largest;
+    }
+    most = find_look(matrix, h, parks && keys.n <= grid->run->n_position ? parks : NULL, &key);
+    if (largest <= 0 || most <= 0 || !keys.texts)
+        return;
+    append_head(out, "Head ", &grid->heads[h].at);
+    attn_buffer_append_format(out, " matters most for the next token, KL %.2f: it looks at ",
+                              largest);
+    append_word(out, &keys, key);
+    append_percent(out, ", ", most);
+}
+
+/* "15 edges carry 109 % of the answer", if the circuit was run. */
+static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table *about = attn_table_about(pen->content->table);
+    const struct attn_cell share =
+        about ? attn_table_cell(about, 0, attn_table_find(about, "faithfulness"))
+              : attn_cell_missing();
+
+    if (share.type != ATTN_VALUE_REAL)
+        return;
+    attn_buffer_append_format(out, "%zu edges", attn_table_n_row(pen->content->table));
+    append_percent(out, " carry ", share.real);
+    attn_buffer_append_string(out, " of the answer");
+}
+
+/* "'cabinet' looks at 'keys', 79 %; in the other text at 'key', 70 %". */
+static void name_pair(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table *table = pen->content->table;
+    const size_t values = attn_table_view_find(table, pen->content->of->view.values);
+    size_t rows[2] = {SIZE_MAX, SIZE_MAX}, query = SIZE_MAX;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell part = attn_table_role_cell(table, i, ATTN_ROLE_PART);
+        const struct attn_cell key = attn_table_role_cell(table, i, ATTN_ROLE_KEY);
+        size_t *row = &rows[attn_cell_word(&part, "b") == 0];
+
+        if (key.type != ATTN_VALUE_INTEGER)
+            continue;
+        if (*row == SIZE_MAX ||
+            attn_table_number(table, i, values) > attn_table_number(table, *row, values))
+            *row = i;
+        if (query == SIZE_MAX &&
+            key.integer == attn_table_role_cell(table, i, ATTN_ROLE_QUERY).integer)
+            query = i;
+    }
+    if (rows[0] == SIZE_MAX || rows[1] == SIZE_MAX || query == SIZE_MAX)
+        return;
+    append_cell(out, attn_table_role_cell(table, query, ATTN_ROLE_TOKEN));
+    for (int i = 0; i < 2; i++) {
+        attn_buffer_append_string(out, i == 0 ? " looks at " : "; in the other text at ");
+        append_cell(out, attn_table_role_cell(table, rows[i], ATTN_ROLE_TOKEN));
+        append_percent(out, ", ", (double)attn_table_number(table, rows[i], values));
+    }
+}
+
+/* "Head 2.5: -1.62, the largest", or of a token in its place; of a life "Head 2.5 from 'keys'". */
+static void name_largest(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table_picture *of = pen->content->of;
+    const enum attn_figure kind = pen->content->kind;
+    const bool is_life = kind == ATTN_FIGURE_LIFE, is_of_tokens = kind == ATTN_FIGURE_TOKENS;
+    const struct attn_table *table = is_life ? of->life : pen->content->table;
+    const size_t values = is_life ? attn_table_next_value(table, SIZE_MAX)
+                                  : attn_table_view_find(table, of->view.values);
+    const int digits = pen->content->grid->digits;
+    struct attn_location at, largest = {0};
+    struct attn_cell token = attn_cell_missing();
+    double most = 0;
+
+    if (of->n_label > 0 || values == SIZE_MAX || (of->view.traits & ATTN_VIEW_SPANS) != 0)
+        return;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const double value = (double)attn_table_number(table, i, values);
+        const struct attn_cell text = attn_table_role_cell(table, i, ATTN_ROLE_TOKEN);
+
+        if (!(fabs(value) > fabs(most)) || attn_table_total(table, i) != SIZE_MAX ||
+            !(is_of_tokens ? text.type == ATTN_VALUE_TEXT : attn_table_read_head(table, i, &at)))
+            continue;
+        most = value;
+        token = text;
+        largest = is_of_tokens ? largest : at;
+    }
+    if (most == 0)
+        return;
+    if (!is_of_tokens)
+        append_head(out, "Head ", &largest);
+    attn_buffer_append_string(out, is_life ? " from " : "");
+    if (is_life || is_of_tokens)
+        append_quoted(out, token.text, token.size);
+    attn_buffer_append_string(out, ": ");
+    attn_figure_append_signed(out, most, digits > 0 ? digits : 2);
+    attn_buffer_append_string(out, ", the largest");
+}
+
+/* The rules for a run, and for a table. */
+static const title_fn rules[ATTN_N_FIGURE][2] = {
+    [ATTN_FIGURE_MATRIX] = {name_look, name_largest}, [ATTN_FIGURE_ARCS] = {name_look, NULL},
+    [ATTN_FIGURE_UNDER] = {name_effect, NULL},        [ATTN_FIGURE_GRID] = {NULL, name_largest},
+    [ATTN_FIGURE_BARS] = {NULL, name_largest},        [ATTN_FIGURE_TOKENS] = {NULL, name_largest},
+    [ATTN_FIGURE_CIRCUIT] = {NULL, name_circuit},     [ATTN_FIGURE_LIFE] = {NULL, name_largest},
+    [ATTN_FIGURE_PAIR] = {NULL, name_pair},
+};
+
+void attn_figure_find_title(struct attn_figure_pen *pen)
+{
+    const struct attn_figure_content *content = pen->content;
+    const title_fn rule = rules[content->kind][!content->grid->run];
+
+    pen->finding.size = 0;
+    if (rule && !content->grid->parts && (content->grid->run || content->table))
+        rule(pen, &pen->finding);
+}
