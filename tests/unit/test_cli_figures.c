@@ -648,7 +648,10 @@ START_TEST(a_life_shows_what_an_edit_takes)
     ck_assert_ptr_nonnull(attn_svg_text(&now, "without the change", 0));
     ck_assert_ptr_null(attn_svg_text(&before, "without the change", 0));
     ck_assert_ptr_nonnull(
-        attn_svg_text(&now, "life of 'to': what each layer adds to logit(Mary)", 0));
+        attn_svg_text(&now,
+                      "life of 'to': what each layer adds to logit(Mary); fable; When Mary and "
+                      "John went to the store, John gave a drink",
+                      0));
     ck_assert_uint_eq(new.n_col, old.n_col + 1);
     for (size_t i = 0; i + 1 < new.n_row; i++)
         if (strcmp(new.cells[(i + 1) * new.n_col], "mlp") == 0 && number_of(&new, i, 1) == 3)
