@@ -212,6 +212,10 @@ const struct command command_probe = {
     .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"
                  "localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
                  "id|foil|foil-id|at|metric",
+    .lacks_columns = "picture|picture_0|picture_1|picture_2|picture_3|picture_4|picture_5|"
+                     "picture_6|picture_7|picture_sinks|question|answer|other|spatial_entropy|"
+                     "blobs|patch_distance|locality|cls|registers|direct|ablated|patched|"
+                     "patched_share|weight|percentile|change|bottom_row|kept|selected|right",
     .plain = "probe",
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,

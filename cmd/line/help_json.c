@@ -237,8 +237,7 @@ static bool is_preview(const char *table, const char *name)
 {
     static const char *const columns[][2] = {
         {"circuit", "own|position|token|type|key|looks_at|weight"},
-        {"heads", "type|most|share|bottom_row|kept|selected"},
-        {"probe", "bottom_row|kept|selected"}};
+        {"heads", "type|most|share|bottom_row|kept|selected"}};
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (strcmp(columns[i][0], table) == 0 && word_find(columns[i][1], name) >= 0)
@@ -288,6 +287,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
                          const struct attn_column *columns, size_t n, const char *when,
                          const char *word)
 {
+    const char *lacks = shown->command->lacks_columns;
     char name[TEXT_SIZE], option[TEXT_SIZE];
 
     snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
@@ -302,7 +302,8 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
     attn_json_text(attn_json_key(json, "when"), when ? option : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
     for (size_t i = 0; i < n; i++)
-        push_column(json, shown->command, name, &columns[i]);
+        if (!lacks || word_find(lacks, columns[i].name) < 0)
+            push_column(json, shown->command, name, &columns[i]);
     attn_json_end(json);
     push_stability(json, false);
     attn_json_end(json);
