@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields whose option is not the field's name with dashes. */
+/* Fields whose option is not the field's name with dashes, without is_ or has_ and a plural s. */
 static const struct {
     const char *field, *option;
 } others[] = {
-    {"form", "items-format"},    {"has_contrasts", "contrast"},
-    {"has_effect", "effect"},    {"is_cumulative", "cumulative"},
-    {"is_resumed", "resume"},    {"is_shifted", "shifted"},
-    {"is_soft", "soft"},         {"knockouts", "knockout"},
-    {"patches", "patch"},        {"places", "positions"},
-    {"references", "reference"}, {"sets", "set"},
+    {"form", "items-format"},
+    {"is_resumed", "resume"},
+    {"patches", "patch"},
+    {"places", "positions"},
 };
 
 /* Fields with which messages begin. */
@@ -72,6 +70,8 @@ static bool is_option(const char *name, struct name *of)
  * whether one does. */
 static bool find_option(const char *field, size_t size, char option[NAME_SIZE], struct name *of)
 {
+    const size_t first = strncmp(field, "is_", 3) == 0 ? 3 : strncmp(field, "has_", 4) == 0 ? 4 : 0;
+
     *of = (struct name){0};
     if (size == 0 || size >= NAME_SIZE)
         return false;
@@ -81,9 +81,11 @@ static bool find_option(const char *field, size_t size, char option[NAME_SIZE], 
             is_option(option, of);
             return true;
         }
-    for (size_t i = 0; i < size; i++)
-        option[i] = (char)(field[i] == '_' ? '-' : field[i]);
-    option[size] = '\0';
+    for (size_t i = first; i < size; i++)
+        option[i - first] = (char)(field[i] == '_' ? '-' : field[i]);
+    option[size - first] = '\0';
+    if (!is_option(option, of) && field[size - 1] == 's')
+        option[size - first - 1] = '\0';
     return is_option(option, of);
 }
 
