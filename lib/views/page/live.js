@@ -771,17 +771,17 @@ function textWithAt(text, [begin, end], token) {
 }
 
 // Returns the options of a figure of many sentences without each head, of which HEAD has the hue.
-const stripOptions = (what, head) => [...effectOptions(what), ['items', 'like.jsonl'], ['group-by', 'id'], ['figure', 'strip:' + head], ['svg', 'like.svg']];
+const stripOptions = (what, head, heads) => [...effectOptions(what), ...headsOption(heads), ['items', 'like.jsonl'], ['group-by', 'id'], ['figure', 'strip:' + head], ['svg', 'like.svg']];
 
 // Returns that figure for the sentences in the text of a file, JSON Lines.
-async function figureOf(what, head, lines) {
+async function figureOf(what, head, lines, heads) {
   pictures.set('like.jsonl', { name: 'like.jsonl', bytes: new TextEncoder().encode(lines), note: '', isKept: true });
-  return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
+  return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
 const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
-  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
-    commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
+  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
+    commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
@@ -942,9 +942,11 @@ let effects = live.effects && { key: JSON.stringify(first), found: Promise.resol
 // The options of the question how the next token changes without each head, with the changes WHAT.
 const effectOptions = what => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl']];
 
-// Asks how the next token after the text and the changes WHAT changes without each head. Fails with the error of the tool.
-async function withoutHeads(what, how) {
-  const { code, out, err } = await ask(argsOf('ablate', [...effectOptions(what), ['json', '-']], what), how);
+const headsOption = heads => heads ? [['heads', heads]] : [];
+
+// Asks how the next token after the text and the changes WHAT changes without each head, or each of HEADS. Fails with the error of the tool.
+async function withoutHeads(what, how, heads) {
+  const { code, out, err } = await ask(argsOf('ablate', [...effectOptions(what), ...headsOption(heads), ['json', '-']], what), how);
   if (code !== 0) throw new Error(messageOf(err));
   return Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl]));
 }
