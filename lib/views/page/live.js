@@ -729,9 +729,9 @@ async function drawingOf(options, what) {
 async function seen(what, query) {
   const { out } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', headHere()], ['queries', String(query)],
     ['top', '12'], ['sites', 'pattern,logits'], ['json', '-']], what);
-  const { tokens, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
+  const { tokens, ids, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
   const [row] = Object.entries(tensors).find(([name]) => name.endsWith('pattern'))[1][0], powers = logits.map(x => Math.exp(x - most)), sum = powers.reduce((a, b) => a + b, 0);
-  return { tokens, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
+  return { tokens, ids, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
 }
 
 // Returns the picture of the chosen head on the sentence of WHAT above and on TEXT below, from position QUERY, counted from the end.
@@ -743,19 +743,18 @@ async function drawPair(what, text, query, width) {
   return new TextDecoder().decode(answer.file);
 }
 
-// Shows which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS.
-async function showCircuit(what, text, answers) {
+// Shows in PLACE which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS. A
+// press on a head chooses it on the stage.
+async function showCircuit(place, what, text, answers) {
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20']];
-  const place = el('section', { id: 'live-circuit' }, t('computing') + ' \u2026');
-  place.addEventListener('attn-choose', ({ detail }) => {
-    if (!detail.isPressed || 'key' in detail) return; // a line
-    $('dialog').close();
-    viewer.follow(detail);
-    $('life-words').click();
+  const shown = el('div', {}, t('computing') + ' \u2026');
+  shown.addEventListener('attn-choose', ({ detail }) => {
+    if (detail.isPressed && detail.head !== undefined) viewer.follow({ layer: detail.layer, head: detail.head, stack: detail.stack });
   });
-  viewer.openDialog(t('Circuit'), place, el('p', { class: 'note' }, el('code', {}, commandOf('circuit', options, { ...what, text: null }))));
+  place.replaceChildren(shown, el('p', { class: 'note' }, el('code', {}, commandOf('circuit', options, { ...what, text: null }))));
+  place.scrollIntoView({ block: 'nearest' });
   const { page } = await answerOf('circuit', [...options, ['html', 'page.html']], { ...what, text: null }, 'page');
-  attnQuestion.show(place, attnPage.tableOf(page));
+  attnQuestion.show(shown, attnPage.tableOf(page));
 }
 
 // Returns the tokens whose embeddings are most like that of position K: [{ id, token }], the most alike first.
