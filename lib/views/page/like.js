@@ -45,7 +45,7 @@ async function makeSentences(what, one, isWanted) {
     const n = Math.max(1, Math.floor((number / list.length) ** (1 / (i + 1)) + 1e-9));
     const words = await wordsLike(what, one.tokens, k, n - 1), same = [...one.tokens.keys()].filter(p => one.tokens[p] === one.tokens[k]);
     if (!isWanted()) return null;
-    list = list.flatMap(changes => [changes, ...words.map(word => new Map([...changes, ...same.map(p => [p, word])]))]);
+    list = list.flatMap(changes => [changes, ...words.filter(word => ![...changes.values()].includes(word)).map(word => new Map([...changes, ...same.map(p => [p, word])]))]);
   }
   // from the last: what stands before keeps its place
   return list.map(changes => [...changes].sort(([a], [b]) => b - a).reduce((text, [p, word]) => textWith(text, one.offsets[p], word), what.text));
