@@ -1380,7 +1380,7 @@ static void type_second(const char *text, const char *word)
 /* Another tab has a second sentence, which differs in the word that the head looks at, so that
  * the next word changes most. Its arcs are below the line, and the next words of both are one list.
  * Others can be pressed or typed; the address keeps them. */
-/* The circuit is that of the command line; a press on a head shows its arcs. */
+/* The circuit is that of the command line; a press on a head chooses it, and the circuit stays. */
 START_TEST(a_pair_has_its_circuit)
 {
     static const char command[] = "attn-cli circuit -m fable --clean 'The keys to the cabinet' "
@@ -1392,7 +1392,7 @@ START_TEST(a_pair_has_its_circuit)
     attn_browser_wait(browser, "attnLive.isDone() && document.querySelector('#pair-circuit')");
     attn_browser_click_on(browser, "#pair-circuit");
     attn_browser_wait(browser, "document.querySelector('#live-circuit .x-table tbody tr')");
-    assert_text("document.querySelector('#dialog code').textContent", command);
+    assert_text("document.querySelector('#live-circuit > .note code').textContent", command);
     assert_text("attnLive.ask(['circuit', '-m', 'fable', '--clean', 'The keys to the cabinet', "
                 "'--corrupted', 'The key to the cabinet', '--target=ids:1048', '--foil=ids:1041', "
                 "'--size=20', '--json=-']).then(r => JSON.parse(r.out).rows.map(r "
@@ -1407,7 +1407,9 @@ START_TEST(a_pair_has_its_circuit)
     assert_text(ID("dialog") ".open", "false");
     attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head ' + place[0] + '.' + "
                                                 "place[1]");
-    assert_text("location.hash.includes('life=')", "false");
+    assert_text("location.hash.includes('life=pair') && "
+                "Boolean(document.querySelector('#live-circuit [data-i^=h]'))",
+                "true");
     leave();
 }
 END_TEST

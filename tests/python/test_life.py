@@ -58,6 +58,7 @@ class Closing(TestCase):
             self.assert_raises(attn.ClosedError, "closed", ask)
         self.assertIn("closed", repr(m))
         self.assertIsNone(r._repr_svg_())
+        self.assertEqual(list(r._repr_mimebundle_()), ["text/plain"])
 
     def test_closing_waits_for_nobody_and_ends_nobody(self):
         m = attn.open("fable")

@@ -1,4 +1,5 @@
 """Runs: tensors beside what attn-cli writes, bit for bit; shapes, selections, changes, events, pictures."""
+import html
 import json
 import os
 import pathlib
@@ -436,6 +437,11 @@ class Pictures(TestCase):
         r = model().run(KEYS)
         self.assertTrue(r.svg().startswith("<svg"))
         self.assertEqual(r._repr_svg_(), r.svg())
+        shown = r._repr_mimebundle_()
+        self.assertEqual(sorted(shown), ["image/svg+xml", "text/html", "text/plain"])
+        self.assertEqual(shown["image/svg+xml"], r.svg())
+        self.assertEqual(html.unescape(shown["text/html"].split('"')[1]), r.render("html").decode())
+        self.assertEqual(r.head(2, 5)._repr_svg_(), r.svg(heads="2.5"))
         self.assertNotEqual(r.svg(heads="2.3"), r.svg())
         self.assertIn("<svg", r.svg(heads="2.3", figure="matrix", colormap="magma", title="one",
                                     hide="first", renormalize=True, merge_words=True, theme="dark"))

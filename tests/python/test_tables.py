@@ -86,6 +86,13 @@ class Rows(TestCase):
         self.assertEqual((first["part"], first["layer"], first["same_top"]), ("base", None, True))
         second = list(model().heads(KEYS))[9]
         self.assertEqual((second["layer"], second["head"], type(second["head"])), (1, 1, int))
+        t = model().heads(KEYS)
+        self.assertEqual((t[9], t[-1]), (second, list(t)[-1]))
+        self.assertEqual((list(t[:2]), t[:2].columns, len(t[30:99])), (list(t)[:2], t.columns, 2))
+        self.assertEqual(t[8:10]["head"].tolist(), [0, 1])
+        self.assertEqual(str(model().probe("needle:20:0.5:1")), str(model().heads(probe="needle:20:0.5:1")))
+        self.assert_raises(IndexError, "row 32 of 32", t.__getitem__, 32)
+        self.assert_raises(TypeError, "integer", t.__getitem__, 1.5)
         self.assertEqual(model().ablate(KEYS, **HOW).to_dict()["head"][:2], [None, 0])
 
     def test_texts_and_lists_come_back(self):

@@ -20,7 +20,7 @@ from .pictures import picture_options, written
 from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request, queries_of
 from .result import Owner, Result, places_of, predictions_of, tensors_of
-from .table import cell_of, table_of
+from .table import Table, cell_of, table_of
 from .weights import Weights
 from .values import called, choice, flag, ids_of, refuse_empty, whole
 
@@ -287,6 +287,10 @@ class Model(questions.Questions):
         config = lib.attn_model_config(lib.attn_host_model(host.pointer))
         sites = lib.attn_config_dims(config, 1).sites
         return [name for name, site in SITES.items() if sites.words[site // 64] >> site % 64 & 1]
+
+    def probe(self, kind: str, **options) -> Table:
+        """What each head does on random tokens, as `attn-cli probe`: "induction", "needle:20:0.5:1"; options as of heads."""
+        return self.heads(probe=kind, **options)
 
     def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
             **options) -> Iterator[Result]:

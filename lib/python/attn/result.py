@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import math
 import shutil
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 from . import binding as c
 from .errors import ClosedError, Error, Note
 from .library import call, lib, reader
+from .pictures import Picture
 from .request import SITES, STACKS, queries_of
 from .table import Table, table_of
 
@@ -547,11 +549,28 @@ class Result:
                                        for place in self._tensors))
         self.render("npz", path, **{"sites": sites or None, **options})
 
+    def head(self, layer: int, head: int, **options) -> Picture:
+        """One head as a picture, shown in a notebook; save writes it into a file. Options as of render."""
+        return Picture(lambda format, path: self.render(format, path, **{"heads": [(layer, head)], **options}))
+
     def _repr_svg_(self) -> str | None:
         try:
             return self.svg()
         except Exception:  # a result without a pattern still has its repr
             return None
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        """What a notebook shows: the page of save_html, whose heads are chosen with the pointer, or where no HTML is
+        shown the picture."""
+        bundle = {"text/plain": repr(self)}
+        try:
+            page = (self.render("html") or b"").decode()
+            bundle["text/html"] = (f'<iframe srcdoc="{html.escape(page)}" title="attention" '
+                                   'style="border: 0; width: 100%; height: 520px"></iframe>')
+        except Exception:  # as of a result without a pattern
+            pass
+        picture = self._repr_svg_()
+        return {**bundle, "image/svg+xml": picture} if picture else bundle
 
     def __len__(self) -> int:
         return self._n

@@ -1,9 +1,11 @@
 """Tables of results: columns as numpy arrays."""
 from __future__ import annotations
 
+import copy
 import functools
+import operator
 from ctypes import POINTER, byref, c_double, c_int64, c_void_p, cast, string_at
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
@@ -63,7 +65,7 @@ class Grid(np.ndarray):
 
 class Table:
     """Named columns: table["entropy"] is a numpy array, table.columns their names, len(table) its rows; a loop gives
-    rows as dicts.
+    rows as dicts, table[0] is the first of them and table[:2] a table of two.
 
     name     what it is called: "heads"
     units    of the columns that have one: {"entropy": "nats"}
@@ -88,7 +90,25 @@ class Table:
         """The names of its columns."""
         return list(self._columns)
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    @overload
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    @overload
+    def __getitem__(self, name: SupportsIndex) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, name: slice) -> Table: ...
+
+    def __getitem__(self, name):
+        if isinstance(name, slice):
+            part = copy.copy(self)
+            part._cells, part._arrays = {column: cells[name] for column, cells in self._cells.items()}, {}
+            return part
+        if not isinstance(name, str):
+            at = operator.index(name)
+            if not -len(self) <= at < len(self):
+                raise IndexError(f"row {at} of {len(self)}")
+            return {column: self._values(column)[at] for column in self._columns}
         if name not in self._arrays:
             values = self._values(name)
             self._arrays[name] = _array(values, self._columns[name].type)

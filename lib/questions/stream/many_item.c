@@ -541,7 +541,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
             attn_run_check_time(item->run, item->run->text.n, why) != ATTN_OK)
             *failure = ATTN_REASON_NO_FIT;
     } else if (is_of_input(task, given, &request.input, status, why)) {
-        *failure = given->messages ? ATTN_REASON_BAD_VALUE : find_failure(task, &request, why);
+        *failure = given->messages || request.chat.messages ? ATTN_REASON_BAD_VALUE
+                                                            : find_failure(task, &request, why);
     } else {
         return status;
     }

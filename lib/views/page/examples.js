@@ -8,7 +8,9 @@ if (!data || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rampsOf, rampBox, opaque, atOf, short, tintByWeight } = attnPage;
 const ramps = rampsOf(colormaps);
 const nBin = Math.max(...data.examples.map(example => example.bin));
-const state = { head: data.examples[0].head };
+// the head with the largest mean value
+const meanOf = head => data.heads[head].values.reduce((a, b) => a + b, 0) / data.heads[head].values.length;
+const state = { head: data.examples.map(({ head }) => head).reduce((a, b) => meanOf(b) > meanOf(a) ? b : a) };
 const HEIGHT = 150, LEFT = 44, BOTTOM = 34, TOP = 8; // of the distribution, in pixels
 
 const ofHead = () => data.examples.filter(example => example.head === state.head);

@@ -2,10 +2,11 @@
 // (pair.js), and in each sentence that results each head is switched off: a row for each head, a dot for each sentence, at the change of the next
 // word. The worker runs sentence after sentence; Escape stops it. Sentences that make no sense can be struck out.
 'use strict';
-globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, commandFor, figureOf, drawStrip, tellOf }) => {
+globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, stored, commandFor, figureOf, drawStrip, tellOf }) => {
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const NUMBERS = [12, 36, 100]; // of sentences
 const USUAL = 36, FEW = 12, LONG = 64, MANY = 100; // their number, and that of texts with more tokens and of more heads, which take longer
+const N_RUN = 11, LONG_WORD = 5; // heads that are switched off where there are many; letters of a word that is no particle
 
 // --- The sentences ------------------------------------------------------------------------------
 
@@ -18,25 +19,36 @@ let isStopped = false;
 
 const numberFor = ({ tokens }) => most || (tokens.length > LONG || viewer.run.heads.length > MANY ? FEW : USUAL);
 
-// Returns the positions whose words are exchanged: those that the reader chose, or that at which the head looks, and the last.
+// Returns the positions whose words are exchanged: those that the reader chose, or of the words that are no particles the two
+// at which the head looks most, the last word among them if it is one.
 function placesOf({ tokens, row, query }) {
   const chosen = wanted?.filter(k => k < tokens.length && isWord(tokens[k])) ?? [];
   if (chosen.length > 0) return chosen;
-  const words = [...row.keys()].filter(k => k !== query && row[k] > 0 && isWord(tokens[k])).sort((a, b) => row[b] - row[a]);
-  return [...words.slice(0, 1), ...isWord(tokens[query]) ? [query] : words.slice(1, 2)].sort((a, b) => a - b);
+  const isFull = k => k > 0 && /^\p{Lu}/u.test(tokens[k].trim()) || tokens[k].trim().length >= LONG_WORD;
+  const words = [...row.keys()].filter(k => k !== query && row[k] > 0 && isWord(tokens[k])).sort((a, b) => isFull(b) - isFull(a) || row[b] - row[a]);
+  const kinds = words.filter((k, i) => words.findIndex(p => tokens[p] === tokens[k]) === i); // a word that occurs twice is one
+  return [...kinds.slice(0, 1), ...isWord(tokens[query]) && isFull(query) ? [query] : kinds.slice(1, 2)].sort((a, b) => a - b);
+}
+
+// Returns the heads that are switched off, "2.5,3.1": of many the one CHOSEN, and those with the largest stored effects; '' for all.
+function headsRun(chosen) {
+  if (!stored || viewer.run.heads.length <= MANY) return '';
+  const others = Object.keys(stored).filter(name => name !== chosen).sort((a, b) => stored[b] - stored[a]);
+  return [chosen, ...others.slice(0, N_RUN - 1)].join();
 }
 
 // Returns the sentences of the form of WHAT, itself first; null if something else is asked for meanwhile.
 async function makeSentences(what, one, isWanted) {
   const number = numberFor(one);
-  let list = [what.text];
-  for (const [i, k] of [...places.entries()].reverse()) { // what stands before keeps its place
+  let list = [new Map()]; // the new words by position
+  for (const [i, k] of [...places.entries()].reverse()) {
     const n = Math.max(1, Math.floor((number / list.length) ** (1 / (i + 1)) + 1e-9));
-    const words = await wordsLike(what, one.tokens, k, n - 1);
+    const words = await wordsLike(what, one.tokens, k, n - 1), same = [...one.tokens.keys()].filter(p => one.tokens[p] === one.tokens[k]);
     if (!isWanted()) return null;
-    list = list.flatMap(text => [text, ...words.map(word => textWith(text, one.offsets[k], word))]);
+    list = list.flatMap(changes => [changes, ...words.filter(word => ![...changes.values()].includes(word)).map(word => new Map([...changes, ...same.map(p => [p, word])]))]);
   }
-  return list;
+  // from the last: what stands before keeps its place
+  return list.map(changes => [...changes].sort(([a], [b]) => b - a).reduce((text, [p, word]) => textWith(text, one.offsets[p], word), what.text));
 }
 
 // Returns the sentences that are known and not struck out.
@@ -82,13 +94,15 @@ const fileOf = () => counted().map(text => JSON.stringify({ text }) + '\n').join
 function makeNodes(what, one, chosen, width) {
   const figure = el('div', {}), verdict = el('p', { id: 'like-verdict', role: 'status' }), list = el('ol', {});
   const stop = plainButton('like-stop', 'Stop', () => { isStopped = true; });
-  const saveFigure = plainButton('like-save', 'Save figure', () => figureOf(what, chosen, fileOf()).then(bytes => save(new Blob([bytes], { type: 'image/svg+xml' }), 'like.svg')).catch(tellOf));
+  const saveFigure = plainButton('like-save', 'Save figure', () => figureOf(what, chosen, fileOf(), headsRun(chosen)).then(bytes => save(new Blob([bytes], { type: 'image/svg+xml' }), 'like.svg')).catch(tellOf));
   const saveTexts = plainButton('like-texts', 'Save sentences', () => save(new Blob([fileOf()], { type: 'application/jsonl' }), 'like.jsonl'));
   const draw = () => {
-    const texts = counted(), isDone = isStopped || known.size === sentences.length;
+    const texts = counted(), isDone = isStopped || sentences.length > 0 && sentences.every(text => known.has(text)), n = sentences.length || numberFor(one);
+    const isFew = headsRun(chosen) !== '', notRun = isFew ? ' ' + t('{} other heads are not run.', viewer.run.heads.length - N_RUN) : '';
     verdict.setAttribute('aria-busy', String(!isDone));
     const found = texts.length === 0 ? null : pictureOf(texts, chosen, width);
-    verdict.textContent = found === null ? t('computing') + ' \u2026' : found.verdict + (isDone ? '' : ' ' + t('Escape stops.'));
+    const progress = isDone ? '' : ' ' + t('computing') + ' \u2026 ' + t('{} of {}', texts.length, n) + '. ' + t('Escape stops.');
+    verdict.textContent = ((found?.verdict ?? '') + progress + (found ? notRun : '')).trim();
     figure.replaceChildren(...found === null ? [] : [found.svg]);
     stop.hidden = isDone;
     saveFigure.disabled = saveTexts.disabled = texts.length === 0;
@@ -99,7 +113,7 @@ function makeNodes(what, one, chosen, width) {
     });
   };
   return { draw, nodes: [figure, el('div', { id: 'like-says' }, verdict, stop, makeChoice(), saveFigure, saveTexts), makeWords(one),
-    el('p', { class: 'note' }, el('code', {}, commandFor(what, chosen))),
+    el('p', { class: 'note' }, el('code', {}, commandFor(what, chosen, headsRun(chosen)))),
     el('details', { id: 'like-list' }, el('summary', {}, t('Show sentences')), el('p', { class: 'note' }, t('A press strikes out a sentence that makes no sense. At the right: the head without which its next word changes most.')), list)] };
 }
 
@@ -142,11 +156,18 @@ function makeRow(text, i, draw) {
   return el('li', {}, node, ' ', el('span', { class: 'number' }));
 }
 
-// Runs the sentences that are not known yet, and draws what is known after each.
-async function collect(what, isWanted, redraw) {
+// Makes the sentences of OF, and runs those that are not known yet; draws what is known after each.
+async function collect(what, one, chosen, of, isWanted, redraw) {
+  if (sentencesOf !== of) {
+    const list = await makeSentences(what, one, isWanted);
+    if (list === null) return;
+    [sentences, sentencesOf] = [list, of];
+    known = new Map([...known].filter(([text]) => knownOf === of && list.includes(text)));
+    knownOf = of;
+  }
   for (const text of sentences) {
     if (!isWanted() || isStopped) break;
-    if (!known.has(text)) known.set(text, await without({ ...what, text }));
+    if (!known.has(text)) known.set(text, await without({ ...what, text }, headsRun(chosen)));
     if (isWanted()) redraw();
   }
   if (isWanted()) redraw();
@@ -154,20 +175,15 @@ async function collect(what, isWanted, redraw) {
 
 // Returns the nodes of the picture for the sentence of WHAT; they are filled while sentences are run. Null if something else is asked for meanwhile.
 async function draw(what, width, isWanted) {
-  const one = await seen(what, -1), of = JSON.stringify([what, most, wanted]), chosen = viewer.run.heads[state.h].at;
-  if (sentencesOf !== of) {
-    if (textOf !== null && textOf !== what.text) [struck, wanted] = [new Set(), null];
-    places = placesOf(one);
-    const list = await makeSentences(what, one, isWanted);
-    if (list === null) return null;
-    [sentences, sentencesOf, textOf] = [list, JSON.stringify([what, most, wanted]), what.text];
-    known = new Map([...known].filter(([text]) => knownOf === JSON.stringify(what) && list.includes(text)));
-    knownOf = JSON.stringify(what);
-  }
-  isStopped = false;
+  const one = await seen(what, -1), chosen = viewer.run.heads[state.h].at;
+  if (!isWanted()) return null;
+  if (textOf !== null && textOf !== what.text) [struck, wanted] = [new Set(), null];
+  const of = JSON.stringify([what, most, wanted, headsRun(chosen)]);
+  if (sentencesOf !== of) [places, sentences] = [placesOf(one), []];
+  [isStopped, textOf] = [false, what.text];
   const { draw: redraw, nodes } = makeNodes(what, one, chosen, width);
   redraw();
-  collect(what, isWanted, redraw).catch(tellOf);
+  collect(what, one, chosen, of, isWanted, redraw).catch(tellOf);
   return { nodes };
 }
 

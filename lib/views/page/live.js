@@ -729,9 +729,9 @@ async function drawingOf(options, what) {
 async function seen(what, query) {
   const { out } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', headHere()], ['queries', String(query)],
     ['top', '12'], ['sites', 'pattern,logits'], ['json', '-']], what);
-  const { tokens, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
+  const { tokens, ids, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
   const [row] = Object.entries(tensors).find(([name]) => name.endsWith('pattern'))[1][0], powers = logits.map(x => Math.exp(x - most)), sum = powers.reduce((a, b) => a + b, 0);
-  return { tokens, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
+  return { tokens, ids, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
 }
 
 // Returns the picture of the chosen head on the sentence of WHAT above and on TEXT below, from position QUERY, counted from the end.
@@ -743,19 +743,18 @@ async function drawPair(what, text, query, width) {
   return new TextDecoder().decode(answer.file);
 }
 
-// Shows which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS.
-async function showCircuit(what, text, answers) {
+// Shows in PLACE which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS. A
+// press on a head chooses it on the stage.
+async function showCircuit(place, what, text, answers) {
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20']];
-  const place = el('section', { id: 'live-circuit' }, t('computing') + ' \u2026');
-  place.addEventListener('attn-choose', ({ detail }) => {
-    if (!detail.isPressed || 'key' in detail) return; // a line
-    $('dialog').close();
-    viewer.follow(detail);
-    $('life-words').click();
+  const shown = el('div', {}, t('computing') + ' \u2026');
+  shown.addEventListener('attn-choose', ({ detail }) => {
+    if (detail.isPressed && detail.head !== undefined) viewer.follow({ layer: detail.layer, head: detail.head, stack: detail.stack });
   });
-  viewer.openDialog(t('Circuit'), place, el('p', { class: 'note' }, el('code', {}, commandOf('circuit', options, { ...what, text: null }))));
+  place.replaceChildren(shown, el('p', { class: 'note' }, el('code', {}, commandOf('circuit', options, { ...what, text: null }))));
+  place.scrollIntoView({ block: 'nearest' });
   const { page } = await answerOf('circuit', [...options, ['html', 'page.html']], { ...what, text: null }, 'page');
-  attnQuestion.show(place, attnPage.tableOf(page));
+  attnQuestion.show(shown, attnPage.tableOf(page));
 }
 
 // Returns the tokens whose embeddings are most like that of position K: [{ id, token }], the most alike first.
@@ -771,17 +770,17 @@ function textWithAt(text, [begin, end], token) {
 }
 
 // Returns the options of a figure of many sentences without each head, of which HEAD has the hue.
-const stripOptions = (what, head) => [...effectOptions(what), ['items', 'like.jsonl'], ['group-by', 'id'], ['figure', 'strip:' + head], ['svg', 'like.svg']];
+const stripOptions = (what, head, heads) => [...effectOptions(what), ...headsOption(heads), ['items', 'like.jsonl'], ['group-by', 'id'], ['figure', 'strip:' + head], ['svg', 'like.svg']];
 
 // Returns that figure for the sentences in the text of a file, JSON Lines.
-async function figureOf(what, head, lines) {
+async function figureOf(what, head, lines, heads) {
   pictures.set('like.jsonl', { name: 'like.jsonl', bytes: new TextEncoder().encode(lines), note: '', isKept: true });
-  return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
+  return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
 const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
-  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
-    commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
+  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
+    commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
@@ -942,9 +941,11 @@ let effects = live.effects && { key: JSON.stringify(first), found: Promise.resol
 // The options of the question how the next token changes without each head, with the changes WHAT.
 const effectOptions = what => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl']];
 
-// Asks how the next token after the text and the changes WHAT changes without each head. Fails with the error of the tool.
-async function withoutHeads(what, how) {
-  const { code, out, err } = await ask(argsOf('ablate', [...effectOptions(what), ['json', '-']], what), how);
+const headsOption = heads => heads ? [['heads', heads]] : [];
+
+// Asks how the next token after the text and the changes WHAT changes without each head, or each of HEADS. Fails with the error of the tool.
+async function withoutHeads(what, how, heads) {
+  const { code, out, err } = await ask(argsOf('ablate', [...effectOptions(what), ...headsOption(heads), ['json', '-']], what), how);
   if (code !== 0) throw new Error(messageOf(err));
   return Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl]));
 }

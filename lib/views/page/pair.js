@@ -103,13 +103,23 @@ function changed(one, { k, token }, press) {
     ...others.length > 0 ? [' ' + t('or:') + ' ', ...others] : []);
 }
 
-// Returns a button for the parts of the model that carry the difference; none if a circuit cannot be asked for.
+// Returns the id of the most probable name of the sentence ONE beside the token ID: a word with a capital that does not begin it;
+// undefined if no other name is there.
+const otherName = ({ tokens, ids, next }, id) => ids.filter((other, k) => k > 0 && other !== id && isWord(tokens[k]) && startsUpper(tokens[k]))
+  .reduce((best, other) => best === undefined || next[other] > next[best] ? other : best, undefined);
+
+let circuit = null, circuitOfTexts = ''; // the section of the last circuit, and for which texts it is
+
+// Returns a button for the parts of the model that carry the difference, and the circuit that it showed; none if a circuit cannot be
+// asked for.
 function circuitOf(what, one, other) {
-  const ids = [one, other].map(({ best }) => best[0].id);
+  const target = one.best[0].id, foil = otherName(one, target) ?? other.best[0].id, of = JSON.stringify([what, other.text]);
   if (one.query < one.tokens.length - 1 || one.tokens.length !== other.tokens.length || what.source !== null || viewer.given.predictions?.is_in_place !== false) return [];
-  const node = el('button', { id: 'pair-circuit', type: 'button', 'aria-haspopup': 'dialog', title: t('Which parts of the model carry the difference') }, t('Circuit'));
-  node.addEventListener('click', () => showCircuit(what, other.text, [['target', 'ids:' + ids[0]], ...ids[0] === ids[1] ? [] : [['foil', 'ids:' + ids[1]]]]));
-  return [node];
+  const node = el('button', { id: 'pair-circuit', type: 'button', title: t('Which parts of the model carry the difference') }, t('Circuit'));
+  if (circuitOfTexts !== of) [circuit, circuitOfTexts] = [el('section', { id: 'live-circuit' }), of];
+  const place = circuit;
+  node.addEventListener('click', () => showCircuit(place, what, other.text, [['target', 'ids:' + target], ...target === foil ? [] : [['foil', 'ids:' + foil]]]));
+  return [node, place];
 }
 
 // Returns the nodes of the tab for the sentence of WHAT from its word QUERY, and the SECOND sentence or null, and that sentence;

@@ -798,7 +798,7 @@ class View {
       ['row', row < 0 ? '' : row], ['group', group || ''], ['find', find], ['d', attnPage.isPrinting ? this.themeBefore : theme]];
     const hash = '#' + parts.filter(([, text]) => text !== '' && text !== undefined)
       .map(([name, text]) => name + '=' + encodeURIComponent(text)).join('&');
-    if (hash === (location.hash || '#') || attnPage.isPrinting) return;
+    if (hash === (location.hash || '#') || attnPage.isPrinting || location.protocol === 'about:') return;
     try { history.replaceState(null, '', hash); } catch { location.replace(hash); }
   }
 

@@ -394,7 +394,7 @@ function writeHash() {
     parts.push(name + '=' + text);
   }
   const hash = '#' + [...parts, ...moreOfHash()].join('&');
-  if (hash === location.hash) return;
+  if (hash === location.hash || location.protocol === 'about:') return; // within another page there is no address
   try {
     history.replaceState(null, '', hash);
   } catch {
