@@ -31,6 +31,14 @@
 
 #include <string.h>
 
+/* The backward pass of y = x W + b: adds dy W^T to dx, and visits no site. */
+static void add_linear_back(struct attn_backward *b, const struct attn_linear *linear,
+                            const float *dy, float *dx)
+{
+    attn_linear_back(b, ATTN_N_SITE, linear, dy, b->product);
+    attn_add_back(b, b->product, dx);
+}
+
 /* Computes the gradient of the MLP's input, in b->d_normed, from d mlp_out in b->d. */
 static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w)
 {
@@ -47,7 +55,7 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     attn_activation_back(b, &w->mlp_norm);
     if (b->model->config.has_gated_mlp) {
         attn_linear_back(b, ATTN_N_SITE, &w->mlp_gate, b->d_mlp, b->d_normed);
-        attn_linear_more_back(b, &w->mlp_in, b->d_mlp_linear, b->d_normed);
+        add_linear_back(b, &w->mlp_in, b->d_mlp_linear, b->d_normed);
     } else {
         attn_linear_back(b, ATTN_N_SITE, &w->mlp_in, b->d_mlp, b->d_normed);
     }
@@ -90,8 +98,8 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
         attn_source_back(b, &w->k, b->d_k);
         attn_source_back(b, &w->v, b->d_v);
     } else {
-        attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
-        attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
+        add_linear_back(b, &w->k, b->d_k, b->d_normed);
+        add_linear_back(b, &w->v, b->d_v, b->d_normed);
     }
 }
 
@@ -111,6 +119,20 @@ static void back_parallel(struct attn_backward *b, const struct attn_block_weigh
     attn_add_back(b, b->d_branch, b->d);
 }
 
+/* The backward pass of a norm after a sum: the stream X, at the site SUM, became normalize(x) w +
+ * b, at the site Y. D, the gradient of Y, becomes the gradient of the sum. Does nothing if the
+ * model has no such norm. */
+static void sum_norm_back(struct attn_backward *b, enum attn_site y,
+                          const struct attn_norm_weights *weights, const float *x, float *d)
+{
+    if (!weights->w.data)
+        return;
+    attn_report_back(b, y, d);
+    attn_edit_back(b, y, d);
+    attn_norm_back(b, weights, x, d, d);
+    attn_check_back(b, d, b->n * b->model->config.d_model);
+}
+
 /* The backward pass of a block whose MLP reads the sum of the stream and attention. */
 static void back_sequential(struct attn_backward *b, const struct attn_block_weights *w)
 {
@@ -118,16 +140,15 @@ static void back_sequential(struct attn_backward *b, const struct attn_block_wei
     const bool has_mid = b->model->config.d_mlp > 0;
 
     if (attn_config_has_mlp(&b->model->config, (size_t)b->layer)) {
-        attn_sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_POST_GRAD, &w->end_norm,
-                           b->stream + (size_t)(b->layer + 1) * b->n * b->model->config.d_model,
-                           b->d);
+        sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_POST_GRAD, &w->end_norm,
+                      b->stream + (size_t)(b->layer + 1) * b->n * b->model->config.d_model, b->d);
         attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
         back_mlp(b, w);
         attn_norm_back(b, &w->ln2, b->at.resid, b->d_normed, b->d_normed);
         attn_add_back(b, b->d_normed, b->d);
     }
     if (has_mid)
-        attn_sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_MID_GRAD, &w->mid_norm, b->at.resid, b->d);
+        sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_MID_GRAD, &w->mid_norm, b->at.resid, b->d);
     attn_residual_back(b, has_mid ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,
                        ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_heads(b, w);

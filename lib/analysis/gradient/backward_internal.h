@@ -145,12 +145,6 @@ void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *wei
 void attn_norm_row_back(const struct attn_backward *b, const float *w, const float *x, size_t n,
                         const float *dy, float *dx);
 
-/* The backward pass of a norm after a sum: the stream X, at the site SUM, became normalize(x) w +
- * b, at the site Y. D, the gradient of Y, becomes the gradient of the sum. Does nothing if the
- * model has no such norm. */
-void attn_sum_norm_back(struct attn_backward *b, enum attn_site y,
-                        const struct attn_norm_weights *weights, const float *x, float *d);
-
 /* The backward pass of layer scale, y = x * w, or of a factor of the stream. Returns the gradient
  * of x, in d_normed; or D if the model has neither. */
 const float *attn_scale_back(struct attn_backward *b, const struct attn_norm_weights *weights,
@@ -164,12 +158,9 @@ void attn_clip_back(struct attn_backward *b, const float *x, size_t first, size_
 void attn_run_map(struct attn_backward *b, const struct attn_linear *linear, const float *x,
                   size_t n, float *y, bool is_transposed);
 
-/* The backward pass of y = x W + b. The first computes dx = dy W^T, the gradient SITE; the second
- * adds dy W^T to dx, and visits no site. */
+/* The backward pass of y = x W + b: computes dx = dy W^T, the gradient SITE. */
 void attn_linear_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_linear *linear, const float *dy, float *dx);
-void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
-                           const float *dy, float *dx);
 
 /* The backward pass of keys or values of a source, y = source W + b: d source += dy W^T. */
 void attn_source_back(struct attn_backward *b, const struct attn_linear *linear, const float *dy);

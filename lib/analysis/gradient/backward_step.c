@@ -379,17 +379,6 @@ void attn_recompute_norm(struct attn_backward *b, const struct attn_norm_weights
     run_rows(&work);
 }
 
-void attn_sum_norm_back(struct attn_backward *b, enum attn_site y,
-                        const struct attn_norm_weights *weights, const float *x, float *d)
-{
-    if (!weights->w.data)
-        return;
-    attn_report_back(b, y, d);
-    attn_edit_back(b, y, d);
-    attn_norm_back(b, weights, x, d, d);
-    attn_check_back(b, d, b->n * b->model->config.d_model);
-}
-
 const float *attn_scale_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                              const float *d)
 {
@@ -479,13 +468,6 @@ void attn_linear_back(struct attn_backward *b, enum attn_site site,
     else
         copy_rows(b, dy, b->model->config.d_model, dx);
     attn_visit_back(b, site, dx);
-}
-
-void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
-                           const float *dy, float *dx)
-{
-    attn_linear_back(b, ATTN_N_SITE, linear, dy, b->product);
-    attn_add_back(b, b->product, dx);
 }
 
 void attn_source_back(struct attn_backward *b, const struct attn_linear *linear, const float *dy)

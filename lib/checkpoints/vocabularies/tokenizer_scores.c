@@ -71,6 +71,14 @@ static enum attn_status find_characters(struct scoring *scoring, uint8_t *is_see
     return ATTN_OK;
 }
 
+/* Prefetches the slot of KEY, if the keys are indexed. */
+static void prefetch_key(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+{
+    if (vocabulary->slots)
+        __builtin_prefetch(&vocabulary->slots[(size_t)attn_hash_bytes(vocabulary->seed, key, size) &
+                                              (vocabulary->n_slot - 1)]);
+}
+
 /* Adds a merge for each way in which TOKEN consists of two symbols. */
 static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint32_t order,
                                    struct attn_error *err)
@@ -82,8 +90,8 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 
     for (size_t at = 1; at < size && size <= MOST_PREFETCHED; at++)
         if ((key[at] & 0xC0) != 0x80) {
-            attn_vocabulary_prefetch(model->vocabulary, key, at);
-            attn_vocabulary_prefetch(model->vocabulary, key + at, size - at);
+            prefetch_key(model->vocabulary, key, at);
+            prefetch_key(model->vocabulary, key + at, size - at);
         }
     for (size_t at = attn_utf8_decode(key, size, &code_point), length; at > 0 && at < size;
          at += length) {

@@ -90,6 +90,20 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
     }
 }
 
+/* Computes v of X [n_row, D] with what config.stream adds to it. */
+static void step_values(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
+                        float *v)
+{
+    if (attn_step_finish(f))
+        return;
+    f->pending.maps[f->pending.n_map++] = attn_map_of(f, &w->v, x, f->feed.n_row, v);
+    if (attn_step_finish(f))
+        return;
+    f->model->config.stream->values(f, w, x, v);
+    attn_forward_check_finite(f, v, f->feed.n_row * w->v.weight.n_col);
+    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
+}
+
 /* Computes the sites of attention up to z, from the normalized block's input. */
 static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
 {
@@ -109,7 +123,7 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
     if (!shares_keys && attn_config_has_keys_as_values(config, layer))
         attn_keys_as_values_step(f, k, v);
     else if (!shares_keys && w->value_table.data)
-        attn_values_step(f, w, kv_input, v);
+        step_values(f, w, kv_input, v);
     else if (!shares_keys)
         attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, v);
     if (config->has_attn_gate)

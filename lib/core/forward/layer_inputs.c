@@ -24,6 +24,17 @@ struct layer_rows {
     size_t n;
 };
 
+/* Reads the inputs that the layers have for token ID into X [n_layer * P], without their factor. */
+static void project_inputs(const struct attn_model *model, const struct attn_kernels *kernels,
+                           int32_t id, float *x)
+{
+    const struct attn_tensor *table = &model->weights.layer_inputs;
+    const size_t d = model->config.n_layer * model->config.d_layer_input;
+
+    kernels->convert((const char *)table->data + (size_t)id * attn_dtype_n_byte(table->dtype, d),
+                     table->dtype, d, x);
+}
+
 /* Makes the inputs of all layers for some rows, from the products with W_map. */
 static void make_rows(void *context, size_t task, int worker)
 {
@@ -38,7 +49,7 @@ static void make_rows(void *context, size_t task, int worker)
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, i, false)];
         float *x = f->layer_inputs + i * d;
 
-        attn_model_layer_inputs(f->model, kernels, part->ids[i - part->first], table);
+        project_inputs(f->model, kernels, part->ids[i - part->first], table);
         kernels->scale(table, of_table, d, table);
         kernels->scale(x, scale, d, x);
         for (size_t layer = 0; layer < f->dims.n_layer; layer++)

@@ -207,19 +207,6 @@ void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v)
     f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
 }
 
-void attn_values_step(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
-                      float *v)
-{
-    if (attn_step_finish(f))
-        return;
-    f->pending.maps[f->pending.n_map++] = attn_map_of(f, &w->v, x, f->feed.n_row, v);
-    if (attn_step_finish(f))
-        return;
-    f->model->config.stream->values(f, w, x, v);
-    attn_forward_check_finite(f, v, f->feed.n_row * w->v.weight.n_col);
-    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
-}
-
 /* --- Work on rows ----------------------------------------------------------------------------- */
 
 /* An operation on rows x, y [n_row, n_col]. */

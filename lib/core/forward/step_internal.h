@@ -49,10 +49,6 @@ void attn_output_step(struct attn_forward *f, enum attn_site site,
 void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
                         const struct attn_norm_weights *weights, float *x);
 
-/* Computes v of X [n_row, D] with what config.stream adds to it. */
-void attn_values_step(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
-                      float *v);
-
 /* Returns the arguments for y = x W + b over contiguous rows. */
 struct attn_linear_args attn_map_of(const struct attn_forward *f, const struct attn_linear *linear,
                                     const float *x, size_t n_row, float *y);

@@ -97,16 +97,6 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
     }
 }
 
-void attn_model_layer_inputs(const struct attn_model *model, const struct attn_kernels *kernels,
-                             int32_t id, float *x)
-{
-    const struct attn_tensor *table = &model->weights.layer_inputs;
-    const size_t d = model->config.n_layer * model->config.d_layer_input;
-
-    kernels->convert((const char *)table->data + (size_t)id * attn_dtype_n_byte(table->dtype, d),
-                     table->dtype, d, x);
-}
-
 void attn_model_fill_front(const struct attn_model *model, const struct attn_kernels *kernels,
                            size_t n_front, float *x)
 {

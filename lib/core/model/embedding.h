@@ -33,10 +33,6 @@ void attn_model_add_types(const struct attn_model *model, const struct attn_kern
 void attn_model_add_positions(const struct attn_model *model, const struct attn_kernels *kernels,
                               const struct attn_embedding_rows *rows, float *row, float *x);
 
-/* Reads the inputs that the layers have for token ID into X [n_layer * P], without their factor. */
-void attn_model_layer_inputs(const struct attn_model *model, const struct attn_kernels *kernels,
-                             int32_t id, float *x);
-
 /* Writes the rows of [CLS] and of the registers to X [N_FRONT, De]. */
 void attn_model_fill_front(const struct attn_model *model, const struct attn_kernels *kernels,
                            size_t n_front, float *x);

@@ -48,15 +48,6 @@ int attn_param_find_word(const char *list, const char *word, size_t size)
     }
 }
 
-int attn_param_n_word(const char *list)
-{
-    int n = 1;
-
-    for (; (list = strchr(list, '|')); list++)
-        n++;
-    return n;
-}
-
 /* --- Values ----------------------------------------------------------------------------------- */
 
 enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,

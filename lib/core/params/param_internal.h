@@ -20,6 +20,4 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 /* Returns the index of WORD [size] in LIST, "sum|token", or -1. */
 int attn_param_find_word(const char *list, const char *word, size_t size);
 
-int attn_param_n_word(const char *list);
-
 #endif

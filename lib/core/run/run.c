@@ -673,6 +673,29 @@ static enum attn_status complete(struct attn_run *run, const struct attn_trace *
     return attn_outputs_finish(outputs, err);
 }
 
+/* Returns the options of the request for writers. Borrows from RUN. */
+static struct attn_writer_options writer_options_of(const struct attn_run *run,
+                                                    struct attn_pool *pool)
+{
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    const struct attn_request_selection *selection = &run->request.selection;
+
+    options.precision = run->request.outputs.precision;
+    options.pool = pool;
+    options.cancel = run->host->options.cancel;
+    options.picture = run->request.outputs.picture;
+    options.table = run->table;
+    options.table_picture = run->table_picture;
+    options.has_predictions = attn_predict_is_asked(&run->request.predict);
+    /* what gradients and dropout change would not be seen in a pattern alone */
+    options.has_usual_sites = !selection->sites && !selection->given && !selection->has_gradients &&
+                              (run->model || run->attention.layers[0].dropout == 0);
+    options.on_note = run->request.on_note;
+    options.user = run->request.user;
+    options.mixes = run->mixes;
+    return options;
+}
+
 enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                   struct attn_result *result, struct attn_error *err)
 {
@@ -694,7 +717,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
                            "a run is performed once, and this one was already");
     run->is_performed = true;
     pool = attn_host_pool(run->host, count_multiply_adds(run));
-    options = attn_run_writer_options(run, pool);
+    options = writer_options_of(run, pool);
     if (!observer && attn_watcher)
         ATTN_TRY(attn_error_at(attn_watcher->begin(run, err), ATTN_STAGE_OPTIONS, err));
     all.selection = observer ? observer->selection : run->watched ? run->watched : run->selection;

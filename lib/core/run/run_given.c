@@ -65,25 +65,3 @@ enum attn_status attn_run_read_given(struct attn_run *run, struct attn_error *er
     ATTN_TRY(check_given(&run->request, err));
     return read_picture(run, err);
 }
-
-struct attn_writer_options attn_run_writer_options(const struct attn_run *run,
-                                                   struct attn_pool *pool)
-{
-    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    const struct attn_request_selection *selection = &run->request.selection;
-
-    options.precision = run->request.outputs.precision;
-    options.pool = pool;
-    options.cancel = run->host->options.cancel;
-    options.picture = run->request.outputs.picture;
-    options.table = run->table;
-    options.table_picture = run->table_picture;
-    options.has_predictions = attn_predict_is_asked(&run->request.predict);
-    /* what gradients and dropout change would not be seen in a pattern alone */
-    options.has_usual_sites = !selection->sites && !selection->given && !selection->has_gradients &&
-                              (run->model || run->attention.layers[0].dropout == 0);
-    options.on_note = run->request.on_note;
-    options.user = run->request.user;
-    options.mixes = run->mixes;
-    return options;
-}

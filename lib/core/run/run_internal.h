@@ -81,10 +81,6 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
  * options of figures. */
 enum attn_status attn_run_read_given(struct attn_run *run, struct attn_error *err);
 
-/* Returns the options of the request for writers. Borrows from RUN. */
-struct attn_writer_options attn_run_writer_options(const struct attn_run *run,
-                                                   struct attn_pool *pool);
-
 /* Reads the text and the source. */
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
 

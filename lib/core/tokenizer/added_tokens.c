@@ -29,14 +29,6 @@ void attn_added_release(struct attn_added *added)
     *added = (struct attn_added){0};
 }
 
-enum attn_status attn_added_read_flags(const struct attn_json *json, const struct attn_node *node,
-                                       struct attn_added_token *token, struct attn_error *err)
-{
-    ATTN_TRY(attn_json_get_bool(json, node, "lstrip", &token->strips_left, err));
-    ATTN_TRY(attn_json_get_bool(json, node, "rstrip", &token->strips_right, err));
-    return attn_json_get_bool(json, node, "single_word", &token->is_single_word, err);
-}
-
 enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_added *added = &tokenizer->added;

@@ -44,10 +44,6 @@ struct attn_json;
 struct attn_node;
 struct attn_tokenizer;
 
-/* Reads those of the flags lstrip, rstrip and single_word that NODE of JSON has into TOKEN. */
-enum attn_status attn_added_read_flags(const struct attn_json *json, const struct attn_node *node,
-                                       struct attn_added_token *token, struct attn_error *err);
-
 /* Fills `added` of TOKENIZER from TEXT [size], the member `added_tokens` of tokenizer.json, and
  * adds missing tokens to the vocabulary. As in the library tokenizers, tokens of the vocabulary
  * keep their ids, and others are numbered from the vocabulary's size on. A file with other ids is

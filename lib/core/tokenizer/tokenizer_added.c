@@ -58,6 +58,15 @@ static enum attn_status append(struct added_files *files, struct entry entry,
 
 /* --- Reading the files ------------------------------------------------------------------------ */
 
+/* Reads those of the flags lstrip, rstrip and single_word that NODE of JSON has into TOKEN. */
+static enum attn_status read_flags(const struct attn_json *json, const struct attn_node *node,
+                                   struct attn_added_token *token, struct attn_error *err)
+{
+    ATTN_TRY(attn_json_get_bool(json, node, "lstrip", &token->strips_left, err));
+    ATTN_TRY(attn_json_get_bool(json, node, "rstrip", &token->strips_right, err));
+    return attn_json_get_bool(json, node, "single_word", &token->is_single_word, err);
+}
+
 /* Reads NODE of JSON, named KEY: a string, or an object with "content" and flags. IS_SPECIAL is the
  * default of its flag. */
 static enum attn_status read_entry(const struct attn_json *json, const struct attn_node *node,
@@ -82,7 +91,7 @@ static enum attn_status read_entry(const struct attn_json *json, const struct at
     token->is_normalized = !token->is_special;
     entry->says_normalized = attn_node_find(node, "normalized");
     ATTN_TRY(attn_json_get_bool(json, node, "normalized", &token->is_normalized, err));
-    return attn_added_read_flags(json, node, token, err);
+    return read_flags(json, node, token, err);
 }
 
 /* Reads `added_tokens_decoder`, {"5": {"content": "<new>", ...}}. */

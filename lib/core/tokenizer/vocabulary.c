@@ -268,14 +268,6 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
     *vocabulary = (struct attn_vocabulary){0};
 }
 
-void attn_vocabulary_prefetch(const struct attn_vocabulary *vocabulary, const char *key,
-                              size_t size)
-{
-    if (vocabulary->slots)
-        __builtin_prefetch(&vocabulary->slots[(size_t)attn_hash_bytes(vocabulary->seed, key, size) &
-                                              (vocabulary->n_slot - 1)]);
-}
-
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
     uint64_t mark;

@@ -57,10 +57,6 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
                                        struct attn_error *err);
 
-/* Prefetches the slot of KEY, if the keys are indexed. */
-void attn_vocabulary_prefetch(const struct attn_vocabulary *vocabulary, const char *key,
-                              size_t size);
-
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 
 /* Returns the id of KEY in a finished vocabulary, or -1. Without an index, compares every key. */

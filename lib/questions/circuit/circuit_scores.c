@@ -182,6 +182,25 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
                             to, err);
 }
 
+/* Sets FLAT [n_writer, n, d], which may be the deltas, to the deltas after the norm that follows
+ * the heads, by its derivative at the sums. */
+static enum attn_status flatten(const struct attn_wiring *edges, float *flat,
+                                struct attn_error *err)
+{
+    const size_t size = edges->n * edges->d, rows[] = {0, edges->n};
+    enum attn_status status = ATTN_OK;
+    double *delta;
+
+    ATTN_TRY(ATTN_ALLOC(delta, size, err));
+    for (size_t w = 0; status == ATTN_OK && w < edges->n_writer; w++) {
+        status = attn_wiring_delta(edges, w, ATTN_WIRE_TANGENT, rows, delta, err);
+        for (size_t i = 0; status == ATTN_OK && i < size; i++)
+            flat[w * size + i] = (float)delta[i];
+    }
+    attn_free(delta);
+    return status;
+}
+
 static enum attn_status run_backward(struct scoring *s, double weight, struct attn_error *err)
 {
     const size_t n_z = s->edges->n * s->edges->config->n_head * s->edges->config->d_value;
@@ -191,7 +210,7 @@ static enum attn_status run_backward(struct scoring *s, double weight, struct at
     for (size_t layer = 0; s->flat && layer < s->layer; layer++)
         ATTN_TRY(attn_wiring_set_sums(s->edges, layer, s->z + layer * n_z, err));
     if (s->flat)
-        ATTN_TRY(attn_wiring_flatten(s->edges, s->flat, err));
+        ATTN_TRY(flatten(s->edges, s->flat, err));
     ATTN_TRY(attn_derivative_backward(s->derivative, err));
     return finish_layer(s, err);
 }
@@ -213,7 +232,7 @@ static enum attn_status allocate(struct scoring *s, struct attn_error *err)
             store, s->z, attn_size_mul(config->n_layer, n * config->n_head * config->d_value),
             err));
     } else {
-        ATTN_TRY(attn_wiring_flatten(s->edges, s->edges->deltas, err));
+        ATTN_TRY(flatten(s->edges, s->edges->deltas, err));
     }
     if (config->n_expert > 0)
         ATTN_TRY(ATTN_STORE_ALLOC(store, s->post, size, err));

@@ -673,23 +673,6 @@ enum attn_status attn_wiring_write(const struct attn_wiring *edges, const float 
     return status;
 }
 
-enum attn_status attn_wiring_flatten(const struct attn_wiring *edges, float *flat,
-                                     struct attn_error *err)
-{
-    const size_t size = edges->n * edges->d, rows[] = {0, edges->n};
-    enum attn_status status = ATTN_OK;
-    double *delta;
-
-    ATTN_TRY(ATTN_ALLOC(delta, size, err));
-    for (size_t w = 0; status == ATTN_OK && w < edges->n_writer; w++) {
-        status = attn_wiring_delta(edges, w, ATTN_WIRE_TANGENT, rows, delta, err);
-        for (size_t i = 0; status == ATTN_OK && i < size; i++)
-            flat[w * size + i] = (float)delta[i];
-    }
-    attn_free(delta);
-    return status;
-}
-
 /* Takes the gradient D [d], a row, to that of the input X [d] of NORM. SCRATCH is [3, d]. */
 static void back_row(const struct norm *norm, size_t d, const float *x, const float *dy,
                      double *scratch, float *dx)

@@ -123,11 +123,6 @@ enum attn_status attn_wiring_read(const struct attn_wiring *edges,
 enum attn_status attn_wiring_set_sums(struct attn_wiring *edges, size_t layer, const float *z,
                                       struct attn_error *err);
 
-/* Sets FLAT [n_writer, n, d], which may be the deltas, to the deltas after the norm that follows
- * the heads, by its derivative at the sums. */
-enum attn_status attn_wiring_flatten(const struct attn_wiring *edges, float *flat,
-                                     struct attn_error *err);
-
 /* Runs the map of ARGS, which lack engine and scratch. POOL may be NULL. */
 enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool *pool,
                                  struct attn_error *err);

@@ -64,12 +64,24 @@ void attn_fold_free(struct attn_fold *fold)
     attn_free(fold);
 }
 
+/* Lists the columns of the form that are not HIDDEN, and returns their number. */
+static size_t list_shown(const struct attn_fold *fold, const bool *hidden,
+                         struct attn_fold_column columns[ATTN_MOST_COLUMNS])
+{
+    size_t n = 0;
+
+    for (size_t place = 0; place < fold->form.n_column; place++)
+        if (!hidden[place])
+            columns[n++] = attn_fold_column_of(fold, place);
+    return n;
+}
+
 enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err)
 {
     const char *name = fold->study->fdr;
     struct attn_fold_column columns[ATTN_MOST_COLUMNS];
-    const size_t n = attn_fold_layout_list(fold, hidden, columns);
+    const size_t n = list_shown(fold, hidden, columns);
 
     for (size_t i = 0; name && i < n; i++)
         if (strcmp(columns[i].column.name, name) == 0 &&
@@ -90,7 +102,7 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_fold_column columns[ATTN_MOST_COLUMNS];
-    const size_t n = attn_fold_layout_list(fold, hidden, columns);
+    const size_t n = list_shown(fold, hidden, columns);
     struct attn_table *table, *sorted = NULL;
     enum attn_status status;
 
@@ -355,7 +367,7 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
         fold->n_group + (fold->study->has_contrasts && fold->n_group > 1 ? fold->n_group - 1 : 0);
     /* without items: all columns that tables could have */
     struct attn_fold_column columns[ATTN_MOST_COLUMNS];
-    const size_t n = attn_fold_layout_list(fold, hidden, columns);
+    const size_t n = list_shown(fold, hidden, columns);
     struct attn_table *made = NULL;
     struct attn_cell *cells;
     enum attn_status status;

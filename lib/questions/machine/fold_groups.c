@@ -206,38 +206,3 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
 }
 
 /* --- Means ------------------------------------------------------------------------------------ */
-
-void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
-                          struct attn_cell *rows)
-{
-    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
-        const struct attn_fold_column *column = &fold->columns[i % fold->n_column];
-        const struct attn_moments *moments = &group->moments[i];
-        const size_t row = i / fold->n_column;
-        struct attn_cell *cell = &rows[row * fold->form.n_column + column->place];
-
-        *cell = attn_cell_missing();
-        if (column->role == ATTN_FOLD_KEY && !fold->differs[i])
-            *cell = attn_table_cell(fold->first, row, i % fold->n_column);
-        else if (column->role == ATTN_FOLD_COUNT && moments->n > 0)
-            *cell = attn_cell_integer((int64_t)moments->mean);
-        else if ((column->role == ATTN_FOLD_MEAN || column->role == ATTN_FOLD_WEIGHTED) &&
-                 moments->n > 0)
-            *cell = attn_cell_real(moments->mean);
-    }
-}
-
-enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
-                                        const struct attn_fold_group *group, struct attn_cell *rows,
-                                        const double *more, struct attn_error *err)
-{
-    const struct attn_fold_means means = {.rows = rows,
-                                          .n_row = fold->n_row,
-                                          .more = more ? more : group->more,
-                                          .n_more = fold->n_more,
-                                          .n_item = group->n,
-                                          .is_resample = more != NULL,
-                                          .is_paired = fold->pairing.of.label != NULL};
-
-    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
-}

@@ -201,16 +201,6 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
                                      const struct attn_item_result *a,
                                      const struct attn_item_result *b, struct attn_error *err);
 
-/* Fills ROWS [n_row, n_column of the form] with the means, sums and keys of GROUP. */
-void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
-                          struct attn_cell *rows);
-
-/* Computes the derived columns of ROWS. MORE [n_more] are the means of a resample of GROUP beside
- * its rows; NULL: ROWS are those of the group itself. */
-enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
-                                        const struct attn_fold_group *group, struct attn_cell *rows,
-                                        const double *more, struct attn_error *err);
-
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
 
 /* --- Pairs ------------------------------------------------------------------------------------ */
@@ -271,10 +261,6 @@ void attn_fold_sample_bounds(const struct attn_fold_sample *sample, size_t numbe
 
 /* Returns how the column at index PLACE of the form is folded. */
 struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t place);
-
-/* Lists the columns of the form that are not HIDDEN, and returns their number. */
-size_t attn_fold_layout_list(const struct attn_fold *fold, const bool *hidden,
-                             struct attn_fold_column columns[ATTN_MOST_COLUMNS]);
 
 /* Creates the table for the item columns COLUMNS [n], without rows. */
 enum attn_status attn_fold_layout_create(const struct attn_fold *fold,

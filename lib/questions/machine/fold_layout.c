@@ -38,17 +38,6 @@ struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t
             (role == ATTN_FOLD_MEAN || attn_fold_has_trait(fold, place, ATTN_TRAIT_BOUNDED))};
 }
 
-size_t attn_fold_layout_list(const struct attn_fold *fold, const bool *hidden,
-                             struct attn_fold_column columns[ATTN_MOST_COLUMNS])
-{
-    size_t n = 0;
-
-    for (size_t place = 0; place < fold->form.n_column; place++)
-        if (!hidden[place])
-            columns[n++] = attn_fold_column_of(fold, place);
-    return n;
-}
-
 /* --- Columns of the table --------------------------------------------------------------------- */
 
 /* The columns of the table of all items. */

@@ -89,6 +89,44 @@ static void resample_rows(const struct attn_fold *fold, const struct attn_fold_s
         sample->more[i] = sums[at + i] / counts[at + i];
 }
 
+/* Computes the derived columns of ROWS. MORE [n_more] are the means of a resample of GROUP beside
+ * its rows; NULL: ROWS are those of the group itself. */
+static enum attn_status derive_group(const struct attn_fold *fold,
+                                     const struct attn_fold_group *group, struct attn_cell *rows,
+                                     const double *more, struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = rows,
+                                          .n_row = fold->n_row,
+                                          .more = more ? more : group->more,
+                                          .n_more = fold->n_more,
+                                          .n_item = group->n,
+                                          .is_resample = more != NULL,
+                                          .is_paired = fold->pairing.of.label != NULL};
+
+    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
+}
+
+/* Fills ROWS [n_row, n_column of the form] with the means, sums and keys of GROUP. */
+static void fill_group(const struct attn_fold *fold, const struct attn_fold_group *group,
+                       struct attn_cell *rows)
+{
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct attn_fold_column *column = &fold->columns[i % fold->n_column];
+        const struct attn_moments *moments = &group->moments[i];
+        const size_t row = i / fold->n_column;
+        struct attn_cell *cell = &rows[row * fold->form.n_column + column->place];
+
+        *cell = attn_cell_missing();
+        if (column->role == ATTN_FOLD_KEY && !fold->differs[i])
+            *cell = attn_table_cell(fold->first, row, i % fold->n_column);
+        else if (column->role == ATTN_FOLD_COUNT && moments->n > 0)
+            *cell = attn_cell_integer((int64_t)moments->mean);
+        else if ((column->role == ATTN_FOLD_MEAN || column->role == ATTN_FOLD_WEIGHTED) &&
+                 moments->n > 0)
+            *cell = attn_cell_real(moments->mean);
+    }
+}
+
 /* Fills the rows of SAMPLE. Call it once for the items themselves before calling it for
  * resamples. */
 static enum attn_status find_rows(const struct attn_fold *fold,
@@ -101,10 +139,10 @@ static enum attn_status find_rows(const struct attn_fold *fold,
         if (is_resample)
             resample_rows(fold, sample, side);
         else
-            attn_fold_group_fill(fold, sample->groups[side], sample->rows[side]);
+            fill_group(fold, sample->groups[side], sample->rows[side]);
         if (!is_resample || attn_fold_has_any(fold, ATTN_TRAIT_BOUNDED))
-            ATTN_TRY(attn_fold_group_derive(fold, sample->groups[side], sample->rows[side],
-                                            is_resample ? sample->more : NULL, err));
+            ATTN_TRY(derive_group(fold, sample->groups[side], sample->rows[side],
+                                  is_resample ? sample->more : NULL, err));
     }
     for (size_t i = 0; sample->groups[1] && i < fold->n_row * fold->n_column; i++) {
         const struct attn_fold_column *column = &fold->columns[i % fold->n_column];

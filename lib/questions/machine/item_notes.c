@@ -254,25 +254,3 @@ void attn_item_defaults_take(struct attn_item_defaults *defaults, const struct a
             defaults->untaken &= ~(UINT64_C(1) << i);
     }
 }
-
-enum attn_status attn_item_defaults_check(const struct attn_item_defaults *defaults,
-                                          struct attn_error *err)
-{
-    const struct attn_item_default *first;
-    int n_name;
-
-    if (defaults->untaken == 0)
-        return ATTN_OK;
-    first = &defaults->items[__builtin_ctzll(defaults->untaken)];
-    if (first->keys) {
-        n_name = (int)strcspn(first->keys, "|");
-        attn_error_set(err, ATTN_INVALID, "`%.*s` has no effect: all items have their own",
-                       first->place ? 64 : n_name, first->place ? first->place : first->keys);
-        attn_error_hint(err, "leave it out, or take '%.*s' from the items", n_name, first->keys);
-    } else {
-        attn_error_set(err, ATTN_INVALID,
-                       "`places` '%s' gives only the order of rows: all items have their own",
-                       attn_quote_string(first->place).text);
-    }
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}

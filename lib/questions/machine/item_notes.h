@@ -67,10 +67,6 @@ void attn_item_defaults_add(struct attn_item_defaults *defaults, const char *key
 /* Marks the defaults as used that ITEM uses because it lacks a value. */
 void attn_item_defaults_take(struct attn_item_defaults *defaults, const struct attn_item *item);
 
-/* Returns an error for the first default that no item used. */
-enum attn_status attn_item_defaults_check(const struct attn_item_defaults *defaults,
-                                          struct attn_error *err);
-
 /* Returns the bits of the defaults that are no places. */
 uint64_t attn_item_defaults_keys(const struct attn_item_defaults *defaults);
 

@@ -70,6 +70,15 @@ static bool is_given(void *user, const char *name)
     return false;
 }
 
+static int count_words(const char *list)
+{
+    int n = 1;
+
+    for (; (list = strchr(list, '|')); list++)
+        n++;
+    return n;
+}
+
 enum attn_status attn_question_check_values(const struct attn_question *question, const void *args,
                                             const struct attn_request *request,
                                             struct attn_error *err)
@@ -81,8 +90,7 @@ enum attn_status attn_question_check_values(const struct attn_question *question
         if (walk.param->type == ATTN_PARAM_CHOICE && walk.param->home == ATTN_PARAM_OF_ARGS &&
             !walk.param->values) {
             memcpy(&choice, (const char *)args + walk.offset + walk.param->offset, sizeof choice);
-            if (!attn_is_choice(choice, attn_param_n_word(walk.param->words), walk.param->name,
-                                err))
+            if (!attn_is_choice(choice, count_words(walk.param->words), walk.param->name, err))
                 return ATTN_INVALID;
         }
     return attn_param_rules_check(&question->rules, ATTN_PARAM_VALUES, is_given, &values, err);

@@ -331,6 +331,29 @@ enum attn_status attn_stream_first(struct attn_stream *stream, const struct attn
     return ATTN_OK;
 }
 
+/* Returns an error for the first default that no item used. */
+static enum attn_status check_defaults(const struct attn_item_defaults *defaults,
+                                       struct attn_error *err)
+{
+    const struct attn_item_default *first;
+    int n_name;
+
+    if (defaults->untaken == 0)
+        return ATTN_OK;
+    first = &defaults->items[__builtin_ctzll(defaults->untaken)];
+    if (first->keys) {
+        n_name = (int)strcspn(first->keys, "|");
+        attn_error_set(err, ATTN_INVALID, "`%.*s` has no effect: all items have their own",
+                       first->place ? 64 : n_name, first->place ? first->place : first->keys);
+        attn_error_hint(err, "leave it out, or take '%.*s' from the items", n_name, first->keys);
+    } else {
+        attn_error_set(err, ATTN_INVALID,
+                       "`places` '%s' gives only the order of rows: all items have their own",
+                       attn_quote_string(first->place).text);
+    }
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 /* Returns an error for a default, except for places, that no item of the file would use. Reads the
  * file only until each default was used, which usually takes one item. */
 static enum attn_status look_for_defaults(struct attn_stream *stream, struct attn_error *err)
@@ -353,7 +376,7 @@ static enum attn_status look_for_defaults(struct attn_stream *stream, struct att
     }
     attn_items_free(items);
     stream->defaults.untaken &= ~keys; /* items of other shards use them */
-    return is_empty ? ATTN_OK : attn_item_defaults_check(&defaults, err);
+    return is_empty ? ATTN_OK : check_defaults(&defaults, err);
 }
 
 /* Returns an error if the header lacks a label of `group_by` or `paired`. */
@@ -825,8 +848,7 @@ static void note_end(struct attn_stream *stream, size_t n_single)
     struct attn_item_notes *notes = stream->notes;
     struct attn_error unused = {0};
 
-    if (sum->n_failed < sum->n_item &&
-        attn_item_defaults_check(&stream->defaults, &unused) != ATTN_OK)
+    if (sum->n_failed < sum->n_item && check_defaults(&stream->defaults, &unused) != ATTN_OK)
         attn_note(attn_item_notes_forward, notes, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);
     attn_item_notes_others(notes);
     if (stream->args->paired && n_single == 0 && sum->n_pair == 0)

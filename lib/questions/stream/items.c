@@ -105,6 +105,15 @@ static bool are_words(const struct attn_items *items)
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
                                   struct attn_error *err);
 
+/* Returns true if the last line of CSV is of the current item. */
+static bool word_goes_on(const struct attn_word_lines *lines, const struct attn_csv_reader *csv)
+{
+    const struct attn_csv_column *column = &csv->columns[lines->item];
+
+    return column->size == lines->name.size &&
+           (column->size == 0 || memcmp(column->text, lines->name.data, column->size) == 0);
+}
+
 /* Reads ITEM, whose first word has the line that was parsed, up to a line of another item. */
 static enum attn_status read_words(struct attn_items *items, struct attn_item *item,
                                    struct attn_error *err)
@@ -135,7 +144,7 @@ static enum attn_status read_words(struct attn_items *items, struct attn_item *i
             break;
         text = text_of_line(items, &size);
         why.status = attn_csv_reader_read(&items->csv, text, size, &why);
-        goes_on = why.status != ATTN_OK || attn_word_lines_goes_on(&items->words, &items->csv);
+        goes_on = why.status != ATTN_OK || word_goes_on(&items->words, &items->csv);
         if (goes_on)
             items->seal = attn_hash_bytes(items->seal, text, size);
     }

@@ -106,14 +106,6 @@ enum attn_status attn_word_lines_begin(struct attn_word_lines *lines,
     return column->size > 0 ? attn_record_set(item, &key, &value, err) : ATTN_OK;
 }
 
-bool attn_word_lines_goes_on(const struct attn_word_lines *lines, const struct attn_csv_reader *csv)
-{
-    const struct attn_csv_column *column = &csv->columns[lines->item];
-
-    return column->size == lines->name.size &&
-           (column->size == 0 || memcmp(column->text, lines->name.data, column->size) == 0);
-}
-
 /* Adds the labels of the line to ITEM. */
 static enum attn_status add_labels(struct attn_word_lines *lines, const struct attn_csv_reader *csv,
                                    struct attn_item *item, struct attn_error *err)

@@ -26,10 +26,6 @@ enum attn_status attn_word_lines_begin(struct attn_word_lines *lines,
                                        const struct attn_csv_reader *csv, struct attn_item *item,
                                        struct attn_error *err);
 
-/* Returns true if the last line of CSV is of the current item. */
-bool attn_word_lines_goes_on(const struct attn_word_lines *lines,
-                             const struct attn_csv_reader *csv);
-
 /* Adds the last line of CSV to ITEM, which fails if its word is empty. */
 enum attn_status attn_word_lines_add(struct attn_word_lines *lines,
                                      const struct attn_csv_reader *csv, struct attn_item *item,
