@@ -70,7 +70,7 @@ sys.exit(not Version(sys.argv[1]) < Version(sys.argv[2]))' "$python_before" "$py
 VERSIONS
     # A folder without git and without the file of an archive has no number; that of an archive has it there.
     mkdir -p "$scratch/archive" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff "$scratch/archive" &&
-        [ "$(GIT_DIR=/nowhere "$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^program //p')" = "$version" ] &&
+        echo '$Format:%H$' >"$scratch/archive/.packaging/commit" && [ "$(GIT_DIR=/nowhere "$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^program //p')" = "$version" ] &&
         echo 'd0b333da58d0b333da58d0b333da58d0b333da58 4548' >"$scratch/archive/.packaging/commit" &&
         sed -i 's/\(ATTN_VERSION "\).*"/\11.0.0-rc1.dev0"/' "$scratch/archive/lib/core/base/version.h" &&
         [ "$("$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^debian //p')" = '1.0.0~rc1~dev4548+gd0b333da5' ]

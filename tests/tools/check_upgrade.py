@@ -111,6 +111,11 @@ def commands_of(tree):
                 block = line[3:] if not block and line[3:] in ("console", "sh") else None
 
 
+def lacks_library(done):
+    """Whether a library or attn.wasm is missing on this machine."""
+    return done.returncode == 5 and (b"attn.wasm" in done.stderr or b"hint: apt-get install" in done.stderr)
+
+
 def written(folder, command, done):
     """What COMMAND wrote that programs read: {name: bytes}."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
@@ -238,6 +243,8 @@ def check_example(kept, tool, row):
     folder = workplace(ROOT)
     try:
         done = run(json.loads(command), tool, folder)
+        if lacks_library(done):
+            return None
         if done.returncode != int(code):
             return f"{place}: {json.loads(command)}\n    exit code {done.returncode}, was {code}: {last_line(done)}"
         seen, former = written(folder, json.loads(command), done), kept / f"examples/{index:03d}"
@@ -302,7 +309,7 @@ def check_files(kept, tool):
             print(f"check_upgrade: not kept, not tried: {command}")
             continue
         done = run(command, tool, folder)
-        if done.returncode and not (done.returncode == 5 and b"attn.wasm" in done.stderr):
+        if done.returncode and not lacks_library(done):
             problems.append(f"files: {command}\n    exit code {done.returncode}: {last_line(done)}")
     shutil.rmtree(folder)
     return problems
