@@ -489,7 +489,8 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
         "question,other");
     find_cell(1, 0, SIDE_OF_TILE, N_TILE * SIDE_OF_TILE, at);
     attn_browser_point(browser, at[0], at[1]);
-    snprintf(expected, sizeof expected, "cell tile row 1, column 0 \xe2\x86\x90  tree %.4f,  <s> %.4f",
+    snprintf(expected, sizeof expected,
+             "cell tile row 1, column 0 \xe2\x86\x90  tree %.4f,  <s> %.4f",
              (double)weight_of(0, 0, N - 1, CELL), (double)weight_of(0, 0, 0, CELL));
     attn_browser_assert_text(browser, READOUT, expected);
     attn_browser_point(browser, 5, 5);

@@ -275,7 +275,7 @@ void attn_figure_name_blanks(struct attn_buffer *label);
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);
 
-/* Appends NUMBER with DIGITS decimals and a minus sign. */
+/* Appends NUMBER with DIGITS decimals, at most 4, and a minus sign. */
 void attn_figure_append_signed(struct attn_buffer *text, double number, int digits);
 
 /* Writes the title that says what the picture shows, if there is a rule for it (figure_title.c). */

@@ -1,7 +1,6 @@
 /* figure_letters.c - how wide strings are, and tokens in cells, cut to a width. */
 #include "figures/figure_internal.h"
 
-#include "base/elementary.h"
 #include "tables/text_table.h"
 
 #include <math.h>
@@ -91,7 +90,8 @@ double attn_figure_widest_word(struct attn_figure_pen *pen)
 
 void attn_figure_append_signed(struct attn_buffer *text, double number, int digits)
 {
-    const char *sign = number < 0 && -number * attn_pow(10, digits) >= 0.5 ? "\xe2\x88\x92" : "";
+    static const double least[] = {0.5, 0.05, 0.005, 0.0005, 0.00005};
 
-    attn_buffer_append_format(text, "%s%.*f", sign, digits, fabs(number));
+    attn_buffer_append_format(text, "%s%.*f", number <= -least[digits] ? "\xe2\x88\x92" : "",
+                              digits, fabs(number));
 }

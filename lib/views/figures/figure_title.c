@@ -12,7 +12,6 @@
 #include "tables/text_table.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *out);
 
@@ -23,8 +22,8 @@ static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
     const char *word = attn_text_trim(text, &n);
     const bool is_turned = attn_text_is_right_to_left(word, n);
 
-    attn_buffer_append_format(out, "'%s%.*s%s'", is_turned ? "\u2068" : "", (int)n, word,
-                              is_turned ? "\u2069" : "");
+    attn_buffer_append_format(out, "'%s%.*s%s'", is_turned ? "\xe2\x81\xa8" : "", (int)n, word,
+                              is_turned ? "\xe2\x81\xa9" : "");
 }
 
 static void append_word(struct attn_buffer *out, const struct attn_grid_axis *axis, size_t i)
