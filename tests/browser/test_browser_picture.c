@@ -532,7 +532,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_click_on(browser, "#stage input[value=whole]");
     find_cell(0, 1, SIDE_OF_TILE, SIDE_OF_TILE, at);
     attn_browser_point(browser, at[0], at[1]);
-    assert_begins(READOUT, "cell 0,1 ");
+    assert_begins(READOUT, "cell row 0, column 1 ");
     attn_browser_assert_text(browser, "location.hash.includes('on=t')", "true");
     attn_browser_resize(browser, 390, 844);
     ck_assert_double_le(attn_browser_number(browser, "document.documentElement.scrollWidth"), 390);

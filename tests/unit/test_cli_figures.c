@@ -630,7 +630,7 @@ static double height_of(const struct attn_svg *svg, const char *mark, double *op
 }
 
 /* With edits a life keeps the scale of the run without them. A ribbon that is gone leaves a ghost
- * of its height, with its mark. The title names a logit, and the embedding has its name. */
+ * of its height, with its mark. The subtitle names a logit, and the embedding has its name. */
 START_TEST(a_life_shows_what_an_edit_takes)
 {
     static const char text[] = "When Mary and John went to the store, John gave a drink to";
@@ -647,11 +647,10 @@ START_TEST(a_life_shows_what_an_edit_takes)
     ck_assert_ptr_nonnull(attn_svg_text(&now, "3.6, was +1.44", 0));
     ck_assert_ptr_nonnull(attn_svg_text(&now, "without the change", 0));
     ck_assert_ptr_null(attn_svg_text(&before, "without the change", 0));
-    ck_assert_ptr_nonnull(
-        attn_svg_text(&now,
-                      "life of 'to': what each layer adds to logit(Mary); fable; When Mary and "
-                      "John went to the store, John gave a drink",
-                      0));
+    ck_assert_ptr_nonnull(attn_svg_text(&now,
+                                        "life of 'to': what each layer adds to logit(Mary); fable; "
+                                        "When Mary and John went to the store, John gave a drink",
+                                        0));
     ck_assert_uint_eq(new.n_col, old.n_col + 1);
     for (size_t i = 0; i + 1 < new.n_row; i++)
         if (strcmp(new.cells[(i + 1) * new.n_col], "mlp") == 0 && number_of(&new, i, 1) == 3)

@@ -512,4 +512,3 @@ struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
                                        .differentiate = differentiate,
                                        .context = answer};
 }
-
