@@ -138,7 +138,7 @@ lib/core/run/request.h|s/attn_progress_fn on_progress;/int more;&/|on_progress__
 lib/core/run/request.h|/struct attn_request.{/,/}/s/^};/int more;};/|nothing
 lib/core/run/request.h|s/void \*user;.*/int user;/|attn_request__user.*was changed
 lib/core/trace/dims.h|s/const void \*later/int more;&/|attn_dims__sizeof.*from value
-lib/core/trace/dims.h|s/const void \*later.1./const void *more/|nothing
+lib/core/trace/dims.h|s/const void \*later.4./const void *more, *later[3]/|nothing
 lib/core/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was changed
 lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
 lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing

@@ -170,7 +170,7 @@ value_by_kind() { # OPTION ARGUMENT
     *FILE | PATH) value='file' ;;
     *'|'*) value=${2##*|} value=${value%%[:[]*} ;;
     TEXT | *NAME | CHARS) value=' are' ;;
-    [A-Z] | ID | POS | SEED | PT | MIB | SECONDS | PERCENT | BYTES) value=3 ;;
+    [A-Z] | [A-Z]'['* | ID | POS | SEED | PT | MIB | SECONDS | PERCENT | BYTES) value=3 ;;
     *) fail "$1: no value for $2 in value_of" && value=1 ;;
     esac
 }
