@@ -20,10 +20,11 @@ typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *
 static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
 {
     const char *word = attn_text_trim(text, &n);
+    const char isolate[] = {'\xe2', '\x81', '\xa8', '\0'}, end[] = {'\xe2', '\x81', '\xa9', '\0'};
     const bool is_turned = attn_text_is_right_to_left(word, n);
 
-    attn_buffer_append_format(out, "'%s%.*s%s'", is_turned ? "\xe2\x81\xa8" : "", (int)n, word,
-                              is_turned ? "\xe2\x81\xa9" : "");
+    attn_buffer_append_format(out, "'%s%.*s%s'", is_turned ? isolate : "", (int)n, word,
+                              is_turned ? end : "");
 }
 
 static void append_word(struct attn_buffer *out, const struct attn_grid_axis *axis, size_t i)

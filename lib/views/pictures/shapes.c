@@ -158,7 +158,8 @@ void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band ban
  * people read this, and with U+2068 and U+2069 (figure_title.c). */
 static void append_readable(struct attn_buffer *out, const char *text, size_t n)
 {
-    static const char *const kept[] = {"\\", "\xe2\x81\xa8", "\xe2\x81\xa9"};
+    static const char kept[][4] = {
+        "\\", {'\xe2', '\x81', '\xa8', '\0'}, {'\xe2', '\x81', '\xa9', '\0'}};
     size_t begin = 0;
 
     for (size_t at = 0; at < n; at++)
