@@ -207,7 +207,7 @@ static bool is_under_last(const struct call *call)
  * else where that is quick. */
 static bool wants_effects(const struct question *question)
 {
-    static const double most = 2e11; /* multiplications: about 1 s */
+    static const double most = 2e10, most_of_page = 2e11; /* multiplications: about 0.2 s, 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const struct question_args *args = question->call->args;
     const struct attn_request *request = &question->request;
@@ -223,7 +223,8 @@ static bool wants_effects(const struct question *question)
     if (option_text(question->call, "live"))
         return true;
     cost *= (double)config->n_layer * (double)config->n_layer * (double)config->n_head * n;
-    return cost <= most && (is_page || !outputs_are_wanted(&args->tables.output)) &&
+    return cost <= (is_page ? most_of_page : most) &&
+           (is_page || !outputs_are_wanted(&args->tables.output)) &&
            !(option_find_given(question->call, "queries|figure") && !is_under) &&
            !option_find_given(question->call, "explain|heads|layers|sites|heatmap|"
                                               "top|next|target|label|grad|embeds|key-mask");

@@ -155,24 +155,16 @@ void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band ban
 }
 
 /* Appends TEXT [N] with controls and invalid UTF-8 as \xNN, but with backslashes as they are, since
- * people read this, and with U+2068 and U+2069 (figure_title.c). */
+ * people read this. */
 static void append_readable(struct attn_buffer *out, const char *text, size_t n)
 {
-    static const char kept[][4] = {
-        "\\", {'\xe2', '\x81', '\xa8', '\0'}, {'\xe2', '\x81', '\xa9', '\0'}};
-    size_t begin = 0;
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *backslash = memchr(text + at, '\\', n - at);
 
-    for (size_t at = 0; at < n; at++)
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-            const size_t size = strlen(kept[i]);
-
-            if (n - at < size || memcmp(text + at, kept[i], size) != 0)
-                continue;
-            attn_escape_append(out, text + begin, at - begin);
-            attn_buffer_append(out, kept[i], size);
-            begin = at + size;
-        }
-    attn_escape_append(out, text + begin, n - begin);
+        length = backslash ? (size_t)(backslash - text) - at : n - at;
+        attn_escape_append(out, text + at, length);
+        attn_buffer_append(out, "\\", backslash != NULL);
+    }
 }
 
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
