@@ -168,19 +168,19 @@ static void put_experts(struct attn_gguf_writing *w)
 static enum attn_status find_factors(const struct attn_bundle *gguf, const char *name,
                                      struct attn_tensor_entry *entry, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
+    const char *path = attn_tensor_files_path(attn_gguf_files(gguf), 0);
     float factor;
 
     if (!attn_tensor_files_find(attn_gguf_files(gguf), name, entry) ||
         entry->tensor.dtype != ATTN_DTYPE_F32 || entry->tensor.rank != 1)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no vector '%s' of F32", path.text, name);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no vector '%s' of F32",
+                              attn_quote_string(path).text, name);
     for (size_t i = 0; i < entry->tensor.shape[0]; i++) {
         memcpy(&factor, (const char *)entry->tensor.data + i * sizeof factor, sizeof factor);
         if (!(factor > 0 && (double)factor < max_number))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' holds %g at element %zu, expected a number above 0",
-                                  name, path.text, (double)factor, i);
+            return attn_refuse_in(err, ATTN_FORMAT, path, name,
+                                  "holds %g at element %zu, expected a number above 0",
+                                  (double)factor, i);
     }
     return ATTN_OK;
 }
@@ -710,10 +710,9 @@ static enum attn_status read_xielu(const struct attn_bundle *gguf, const struct 
     for (size_t i = 0; i < 4; i++)
         if (!attn_gguf_find_pair(gguf, keys[i], &lists[i]) ||
             (lists[i].is_array && lists[i].n != config->n_layer))
-            return attn_error_set(
-                err, ATTN_FORMAT, "'%s' in '%s' is missing, or not a number for each of %zu layers",
-                keys[i], attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-                config->n_layer);
+            return attn_refuse_in(
+                err, ATTN_FORMAT, attn_tensor_files_path(attn_gguf_files(gguf), 0), keys[i],
+                "is missing, or not a number for each of %zu layers", config->n_layer);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         double values[4] = {0};
 
@@ -722,10 +721,9 @@ static enum attn_status read_xielu(const struct attn_bundle *gguf, const struct 
 
             if (!attn_gguf_next_real(one.is_array ? &lists[i] : &one, &values[i]) ||
                 !isfinite(values[i]))
-                return attn_error_set(
-                    err, ATTN_FORMAT, "'%s' in '%s' has no finite number for layer %zu", keys[i],
-                    attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-                    layer);
+                return attn_refuse_in(err, ATTN_FORMAT,
+                                      attn_tensor_files_path(attn_gguf_files(gguf), 0), keys[i],
+                                      "has no finite number for layer %zu", layer);
         }
         attn_config_set_xielu(&layers->xielu[layer], values);
     }
@@ -767,10 +765,9 @@ enum attn_status attn_gguf_finish_config(const struct attn_bundle *gguf, struct 
     ATTN_TRY(find_factors(gguf, ATTN_ROPE_FREQS, &entry, err));
     n = layers->rope[0].d_rotary / 2;
     if (entry.tensor.shape[0] != n)
-        return attn_error_set(
-            err, ATTN_FORMAT, "'rope_freqs.weight' in '%s' has %zu elements, expected %zu",
-            attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-            entry.tensor.shape[0], n);
+        return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(attn_gguf_files(gguf), 0),
+                              ATTN_ROPE_FREQS, "has %zu elements, expected %zu",
+                              entry.tensor.shape[0], n);
     ATTN_TRY(ATTN_ALLOC(layers->divisors, n, err));
     memcpy(layers->divisors, entry.tensor.data, n * sizeof *layers->divisors);
     for (size_t layer = 0; layer < config->n_layer; layer++)
