@@ -700,10 +700,3 @@ enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
     attn_free(r.is_used);
     return status;
 }
-
-void attn_coded_list_release(struct attn_coded_list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        attn_free(list->items[i].text);
-    attn_free(list->items);
-}
