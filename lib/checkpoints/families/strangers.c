@@ -27,7 +27,7 @@ static const struct attn_decoder_part text_parts[] = {
 };
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
-static const struct refused_type {
+static const struct {
     const char *types; /* separated by spaces */
     const char *reason, *nearest;
 } refused_types[] = {
@@ -169,14 +169,6 @@ static const struct {
     {NULL, "", "no rule here describes its blocks"},
 };
 
-static const struct refused_type *find_refused(const char *type)
-{
-    for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
-        if (attn_text_has_word(refused_types[i].types, type, strlen(type)))
-            return &refused_types[i];
-    return NULL;
-}
-
 /* Returns the reason why TYPE, a type without a row, is not read. */
 static const char *find_reason(const struct attn_json *json, const char *type)
 {
@@ -190,13 +182,13 @@ static const char *find_reason(const struct attn_json *json, const char *type)
 
 static const char *reason_of(const struct attn_json *json, const char *type, const char **nearest)
 {
-    const struct refused_type *refused = find_refused(type);
-
     (void)json;
-    if (!refused)
-        return NULL;
-    *nearest = refused->nearest;
-    return refused->reason;
+    for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
+        if (attn_text_has_word(refused_types[i].types, type, strlen(type))) {
+            *nearest = refused_types[i].nearest;
+            return refused_types[i].reason;
+        }
+    return NULL;
 }
 
 /* --- Configs without a type ------------------------------------------------------------------- */
