@@ -723,6 +723,11 @@ const struct attn_tensor_files *attn_gguf_files(const struct attn_bundle *gguf)
     return gguf->files;
 }
 
+const char *attn_gguf_path(const struct attn_bundle *gguf)
+{
+    return attn_tensor_files_path(gguf->files, 0);
+}
+
 size_t attn_gguf_n_pair(const struct attn_bundle *gguf)
 {
     return gguf->n_pair;
@@ -823,8 +828,8 @@ static enum attn_status refuse(const struct attn_bundle *gguf, const struct attn
 
     snprintf(found, sizeof found, "%s%s", pair->is_array ? "an array of " : "of type ",
              types[pair->type].word);
-    return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(gguf->files, 0), pair->key,
-                          "is %s, expected %s", found, what);
+    return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), pair->key, "is %s, expected %s",
+                          found, what);
 }
 
 static bool is_whole(const struct attn_gguf_pair *pair)
@@ -846,13 +851,12 @@ enum attn_status attn_gguf_get_size(const struct attn_bundle *gguf, const char *
         return refuse(gguf, &pair, "a whole number", err);
     while (attn_gguf_next_int(&rest, &next))
         if (next != value)
-            return attn_refuse_in(err, ATTN_UNSUPPORTED, attn_tensor_files_path(gguf->files, 0),
-                                  key,
+            return attn_refuse_in(err, ATTN_UNSUPPORTED, attn_gguf_path(gguf), key,
                                   "is %" PRId64 " in one layer and %" PRId64
                                   " in another, expected one number for all",
                                   value, next);
     if (value < 0)
-        return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(gguf->files, 0), key,
+        return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), key,
                               "is %" PRId64 ", expected 0 or more", value);
     *out = (size_t)value;
     return ATTN_OK;
@@ -872,10 +876,10 @@ enum attn_status attn_gguf_get_real(const struct attn_bundle *gguf, const char *
     while (attn_gguf_next_real(&rest, &next))
         if (!(next == value))
             return attn_refuse_in(
-                err, ATTN_UNSUPPORTED, attn_tensor_files_path(gguf->files, 0), key,
+                err, ATTN_UNSUPPORTED, attn_gguf_path(gguf), key,
                 "is %g in one layer and %g in another, expected one number for all", value, next);
     if (!isfinite(value))
-        return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(gguf->files, 0), key,
+        return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), key,
                               "is not finite, expected a number");
     *out = value;
     return ATTN_OK;

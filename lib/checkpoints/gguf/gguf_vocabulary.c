@@ -592,7 +592,7 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
     ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
     ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &tokenizer->bundle, err));
     reader.gguf = tokenizer->bundle;
-    reader.path = attn_tensor_files_path(attn_gguf_files(reader.gguf), 0);
+    reader.path = attn_gguf_path(reader.gguf);
     ATTN_TRY(attn_gguf_get_text(reader.gguf, "tokenizer.huggingface.json", &whole, &size, err));
     if (whole) {
         const struct attn_blob blob = {"tokenizer.json", whole, size};
