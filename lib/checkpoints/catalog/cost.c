@@ -186,6 +186,13 @@ static void add_product(uint64_t *sum, uint64_t a, uint64_t b)
     *sum = attn_saturated_add(*sum, attn_saturated_mul(a, b));
 }
 
+/* Adds the multiply-adds of MAP for N rows, unless the model lacks it. */
+static void add_map(uint64_t *sum, uint64_t n, const struct attn_linear *map)
+{
+    if (map->weight.data)
+        add_product(sum, n, attn_saturated_mul(map->weight.n_row, map->weight.n_col));
+}
+
 /* Adds the linear maps, pairs and matrix products of the layer of AT, which has N_KEY keys, of a
  * source if IS_CROSS. */
 static void add_layer(const struct attn_model *model, const struct attn_location *at,
@@ -203,9 +210,8 @@ static void add_layer(const struct attn_model *model, const struct attn_location
         const struct attn_linear *linear = &block->linears[i];
         const bool is_of_key = linear == &block->k || linear == &block->v;
 
-        if (linear->weight.data)
-            add_product(attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections,
-                        is_of_key ? n_key : n, linear->weight.n_row * linear->weight.n_col);
+        add_map(attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections,
+                is_of_key ? n_key : n, linear);
     }
     if (block->experts) /* only the chosen experts */
         add_product(&cost->mlp, (c->has_plain_experts ? 2 : 3) * n * c->n_expert_used,
@@ -229,7 +235,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
-    const uint64_t n = cost->n_position, d = c->d_embed, n_front = attn_image_n_front(&c->image);
+    const uint64_t n = cost->n_position, n_front = attn_image_n_front(&c->image);
     const bool is_pooled = c->pooling != ATTN_POOLING_NONE;
     const struct attn_dims dims = attn_config_dims(c, 1);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
@@ -253,35 +259,19 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     if (c->output != ATTN_OUTPUT_NONE)
         add_product(&cost->output, is_pooled ? 1 : n,
                     attn_saturated_mul(weights->unembed.weight.n_row, c->n_vocab));
-    if (weights->patches.weight.data)
-        add_product(&cost->projections, n > n_front ? n - n_front : 0,
-                    attn_saturated_mul(weights->patches.weight.n_row, d));
+    add_map(&cost->projections, n > n_front ? n - n_front : 0, &weights->patches);
     for (size_t i = 0; i < 2; i++) /* the first map has twice as many rows as the second */
-        if (weights->sound[i].weight.data)
-            add_product(
-                &cost->projections, (2 - i) * n,
-                attn_saturated_mul(weights->sound[i].weight.n_row, weights->sound[i].weight.n_col));
+        add_map(&cost->projections, (2 - i) * n, &weights->sound[i]);
     if (c->vision.d_feature > 0) { /* of a tower beside its decoder: all maps are of cells */
         const uint64_t n_cell = n / (c->vision.merge * c->vision.merge);
 
-        add_product(
-            &cost->projections, n_cell,
-            attn_saturated_mul(weights->connector.weight.n_row, weights->connector.weight.n_col));
-        add_product(&cost->projections, n_cell,
-                    attn_saturated_mul(weights->connector_in.weight.n_row,
-                                       weights->connector_in.weight.n_col));
-        add_product(&cost->projections, n_cell,
-                    attn_saturated_mul(weights->connector_merge.weight.n_row,
-                                       weights->connector_merge.weight.n_col));
+        add_map(&cost->projections, n_cell, &weights->connector);
+        add_map(&cost->projections, n_cell, &weights->connector_in);
+        add_map(&cost->projections, n_cell, &weights->connector_merge);
     }
-    if (weights->layer_map.weight.data)
-        add_product(&cost->projections, n,
-                    attn_saturated_mul(weights->layer_map.weight.n_col, c->d_model));
-    if (weights->embed_map.weight.data)
-        add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));
-    if (weights->head.weight.data)
-        add_product(&cost->output, is_pooled ? 1 : n,
-                    attn_saturated_mul(weights->head.weight.n_col, c->d_model));
+    add_map(&cost->projections, n, &weights->layer_map);
+    add_map(&cost->projections, n, &weights->embed_map);
+    add_map(&cost->output, is_pooled ? 1 : n, &weights->head);
     add_product(&cost->output, c->d_model, c->d_projected);
 }
 

@@ -250,9 +250,8 @@ static enum attn_status write_path(const struct attn_gguf_folder *folder, size_t
 {
     if (attn_path_join(folder->path, folder->files.names[i], path))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is too long a name",
-                          attn_quote_string(folder->files.names[i]).text,
-                          attn_quote_string(folder->name).text);
+    return attn_refuse_in(err, ATTN_INVALID, folder->name, folder->files.names[i],
+                          "is too long a name");
 }
 
 /* Reports that TAG means N files, where N is not 1. TAG NULL: none was given. */

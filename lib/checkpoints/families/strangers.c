@@ -1,7 +1,10 @@
-/* strangers.c - types of models that are not read, and why. */
+/* strangers.c - types of models that are not read, and why; and the family of a model whose config
+ * names no type, by the names of its tensors. */
+#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
-#include "families/family_guess.h"
-#include "model/family.h"
+#include "families/families.h"
+#include "formats/tensor_files_internal.h"
+#include "model/weights.h"
 
 #include <string.h>
 
@@ -24,7 +27,7 @@ static const struct attn_decoder_part text_parts[] = {
 };
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
-static const struct refused_type {
+static const struct {
     const char *types; /* separated by spaces */
     const char *reason, *nearest;
 } refused_types[] = {
@@ -166,14 +169,6 @@ static const struct {
     {NULL, "", "no rule here describes its blocks"},
 };
 
-static const struct refused_type *find_refused(const char *type)
-{
-    for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
-        if (attn_text_has_word(refused_types[i].types, type, strlen(type)))
-            return &refused_types[i];
-    return NULL;
-}
-
 /* Returns the reason why TYPE, a type without a row, is not read. */
 static const char *find_reason(const struct attn_json *json, const char *type)
 {
@@ -187,14 +182,90 @@ static const char *find_reason(const struct attn_json *json, const char *type)
 
 static const char *reason_of(const struct attn_json *json, const char *type, const char **nearest)
 {
-    const struct refused_type *refused = find_refused(type);
-
     (void)json;
-    if (!refused)
-        return NULL;
-    *nearest = refused->nearest;
-    return refused->reason;
+    for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
+        if (attn_text_has_word(refused_types[i].types, type, strlen(type))) {
+            *nearest = refused_types[i].nearest;
+            return refused_types[i].reason;
+        }
+    return NULL;
+}
+
+/* --- Configs without a type ------------------------------------------------------------------- */
+
+/* Whether ST has the tensors of BERT with types of tokens for pairs of texts. RoBERTa's have the
+ * same names, but one type. */
+static bool has_pair_types(const struct attn_tensor_files *st)
+{
+    static const char *const names[] = {"embeddings.token_type_embeddings.weight",
+                                        "bert.embeddings.token_type_embeddings.weight"};
+    struct attn_tensor_entry entry;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (attn_tensor_files_find(st, names[i], &entry) && entry.tensor.rank > 0 &&
+            entry.tensor.shape[0] > 1)
+            return true;
+    return false;
+}
+
+/* Returns how many tensors of ST are named as those of FAMILY; 0 if ST lacks its first. */
+static size_t count_known(const struct attn_family *family, const struct attn_tensor_files *st)
+{
+    const struct attn_config any = family->form.defaults;
+    size_t n = 0;
+
+    if (family->n_rule == 0 ||
+        !(attn_weights_are_named(family, family->prefix ? family->prefix : "", st) ||
+          attn_weights_are_named(family, "", st)))
+        return 0;
+    for (size_t i = 0; i < attn_tensor_files_count(st); i++)
+        n += attn_weights_know(family, &any, attn_tensor_files_entry(st, i).name);
+    return n;
+}
+
+/* Finds the family that alone has the tensors of ST, of a config without a type, as models of 2019
+ * have. ATTN_FORMAT, with the line that JSON lacks, if it is none or several. */
+static enum attn_status guess(const struct attn_json *json, const struct attn_tensor_files *st,
+                              const struct attn_family **found, struct attn_error *err)
+{
+    const char *timm = NULL;
+    /* A class that is not read may have the names of one that is. */
+    const bool is_named = attn_node_find(attn_json_root(json), "architectures") != NULL;
+    const struct attn_family *family;
+    size_t most = 0, n = 0, n_known, used = 0;
+    char names[200] = "";
+
+    for (size_t i = 0; !is_named && (family = attn_families[i]) != NULL; i++) {
+        n_known = count_known(family, st);
+        if (n_known < most || n_known == 0 || family == &attn_family_nanogpt)
+            continue; /* nanoGPT writes no config */
+        if (n_known > most)
+            n = 0, used = 0, *found = family;
+        most = n_known;
+        n++;
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", n > 1 ? ", " : "",
+                               family->model_type);
+        if (family == &attn_family_bert && has_pair_types(st))
+            return ATTN_OK;
+    }
+    if (n == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT,
+                   "'model_type' is missing in '%s', expected a type that is read",
+                   attn_config_quote(json).text);
+    if (n > 1)
+        attn_error_hint(err,
+                        "add \"model_type\": \"%s\" to it, or another type with such tensors: %s",
+                        (*found)->model_type, names);
+    else if (attn_json_get_string(json, attn_json_root(json), "architecture", &timm, NULL) ==
+                 ATTN_OK &&
+             timm)
+        attn_error_hint(err, "it is a config of timm; hf download google/vit-base-patch16-224, for "
+                             "one, fetches a ViT that is read");
+    else
+        attn_error_hint(err, "add the type of the model to it, as in \"model_type\": \"gpt2\"");
+    return ATTN_FORMAT;
 }
 
 const struct attn_strangers attn_strangers_of_families = {
-    text_parts, sizeof text_parts / sizeof *text_parts, reason_of, find_reason, attn_family_guess};
+    text_parts, sizeof text_parts / sizeof *text_parts, reason_of, find_reason, guess};

@@ -9,12 +9,14 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "base/text/path.h"
 #include "foreign/foreign.h"
 #include "foreign/tensor_names.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
+#include "model/config_internal.h"
 #include "model/elements.h"
 #include "tokenizer/regex.h"
 
@@ -47,6 +49,7 @@ struct settings {
     } * patterns; /* [n] owns */
     size_t n, capacity;
     const struct attn_json *json;
+    const struct attn_node *root; /* of json */
     int64_t rank;
     double alpha;
     bool is_rank_stable;
@@ -62,31 +65,6 @@ static bool has_end(const char *text, const char *end, size_t *size)
 
 /* --- The fields of adapter_config.json -------------------------------------------------------- */
 
-static const struct attn_node *field(const struct settings *settings, const char *name)
-{
-    const struct attn_node *node = attn_node_find(attn_json_root(settings->json), name);
-
-    return node && !attn_node_is_null(node) ? node : NULL;
-}
-
-static enum attn_status refuse_field(const struct settings *settings, const char *name,
-                                     const char *found, const char *why)
-{
-    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s",
-                            found, why);
-}
-
-/* Whether LIST, such as "a, b", has TEXT. */
-static bool has_word(const char *list, const char *text)
-{
-    const size_t n = strlen(text);
-
-    for (; list; list = strchr(list, ' '), list = list ? list + 1 : NULL)
-        if (strncmp(list, text, n) == 0 && (list[n] == ',' || list[n] == '\0'))
-            return true;
-    return false;
-}
-
 /* Checks the field NODE, if it has a value that may change something: no null, no false, nothing
  * empty. */
 static enum attn_status check_field(const struct settings *settings, const struct attn_node *node)
@@ -94,21 +72,20 @@ static enum attn_status check_field(const struct settings *settings, const struc
     /* The values that can be read, or NULL: any. One of `init_lora_weights` that is not listed has
      * changed the base model, too: W is then no longer that of the model's files. */
     static const struct {
-        const char *names, *values;
+        const char *names, *values, *expected;
     } known[] = {
-        {"peft_type", "LORA"},
-        {"bias", "none"},
-        {"init_lora_weights", "true, gaussian, eva, orthogonal"},
+        {"peft_type", "LORA", "LORA"},
+        {"bias", "none", "none"},
+        {"init_lora_weights", "true gaussian eva orthogonal", "true, gaussian, eva or orthogonal"},
         /* read, or whether W is stored transposed, which the model's family says */
-        {"r, lora_alpha, use_rslora, rank_pattern, alpha_pattern, target_modules, exclude_modules, "
-         "layers_to_transform, layers_pattern, modules_to_save, fan_in_fan_out",
-         NULL},
+        {"r lora_alpha use_rslora rank_pattern alpha_pattern target_modules exclude_modules "
+         "layers_to_transform layers_pattern modules_to_save fan_in_fan_out",
+         NULL, NULL},
         /* no part of a result */
-        {"task_type, auto_mapping, peft_version, base_model_name_or_path, revision, lora_dropout, "
-         "inference_mode, megatron_core, qalora_group_size, loftq_config, eva_config, "
-         "runtime_config",
-         NULL}};
-    const char *name = attn_node_key(node), *text = attn_node_string(node);
+        {"task_type auto_mapping peft_version base_model_name_or_path revision lora_dropout "
+         "inference_mode megatron_core qalora_group_size loftq_config eva_config runtime_config",
+         NULL, NULL}};
+    const char *name = attn_node_key(node), *text = attn_node_string(node), *expected = NULL;
     bool flag = true;
 
     if (attn_node_is_bool(node, &flag))
@@ -116,12 +93,17 @@ static enum attn_status check_field(const struct settings *settings, const struc
     if (!flag || attn_node_is_null(node) || (text && *text == '\0') ||
         ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
         return ATTN_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (has_word(known[i].names, name) &&
-            (!known[i].values || (text && has_word(known[i].values, text))))
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!attn_text_has_word(known[i].names, name, strlen(name)))
+            continue;
+        if (!known[i].values || (text && attn_text_has_word(known[i].values, text, strlen(text))))
             return ATTN_OK;
-    return refuse_field(settings, name, text ? attn_quote_string(text).text : "set",
-                        "which may change the result and is not read");
+        expected = known[i].expected;
+    }
+    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s%s",
+                            text ? attn_quote_string(text).text : "set",
+                            expected ? "expected " : "which may change the result and is not read",
+                            expected ? expected : "");
 }
 
 /* Compiles the regular expression TEXT of PATTERN. */
@@ -143,7 +125,7 @@ static enum attn_status compile(const struct settings *settings, const char *tex
 /* Reads the patterns of field K: its text, the elements of its list, or the keys of its object. */
 static enum attn_status read_patterns(struct settings *settings, enum field k)
 {
-    const struct attn_node *const whole = field(settings, fields[k].name);
+    const struct attn_node *const whole = attn_config_find_given(settings->root, fields[k].name);
     const char *text = whole ? attn_node_string(whole) : NULL;
     const struct attn_node *node = whole && !text ? attn_node_first(whole) : whole;
     const bool is_list = whole && attn_node_is_array(whole);
@@ -152,8 +134,9 @@ static enum attn_status read_patterns(struct settings *settings, enum field k)
         text = ".*";
     for (size_t n = 0; node; node = node == whole ? NULL : attn_node_next(node)) {
         if (!is_list && ++n > MAX_PATTERNS)
-            return refuse_field(settings, fields[k].name, "an object of more than 5000 patterns",
-                                "expected fewer");
+            return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
+                                    "is an object of more than %d patterns, expected fewer",
+                                    MAX_PATTERNS);
         ATTN_TRY(ATTN_GROW(settings->patterns, settings->capacity, settings->n + 1, settings->err));
         settings->patterns[settings->n++] = (struct pattern){.field = k, .node = node};
         if (!is_list)
@@ -166,7 +149,7 @@ static enum attn_status read_patterns(struct settings *settings, enum field k)
 static enum attn_status read_settings(struct settings *settings)
 {
     const struct attn_json *json = settings->json;
-    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *root = settings->root = attn_json_root(json);
 
     for (const struct attn_node *node = attn_node_first(root); node; node = attn_node_next(node))
         ATTN_TRY(check_field(settings, node));
@@ -214,9 +197,9 @@ static enum attn_status match(const struct settings *settings, enum field k, con
             if (status == ATTN_NO_MEMORY)
                 return attn_error_no_memory(settings->err);
             if (status != ATTN_OK)
-                return refuse_field(settings, fields[k].name,
-                                    "a pattern that takes too long to match",
-                                    "expected a simpler one");
+                return attn_json_refuse(
+                    settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
+                    "is a pattern that takes too long to match, expected a simpler one");
         }
         if (range.begin <= size)
             *found = pattern;
@@ -228,8 +211,9 @@ static enum attn_status match(const struct settings *settings, enum field k, con
  * It counts only where `target_modules` is a list. */
 static bool is_in_layers(const struct settings *settings, const char *module)
 {
-    const struct attn_node *const list = field(settings, "layers_to_transform");
-    const struct attn_node *targets = field(settings, fields[TARGETS].name);
+    const struct attn_node *const list =
+        attn_config_find_given(settings->root, "layers_to_transform");
+    const struct attn_node *targets = attn_config_find_given(settings->root, fields[TARGETS].name);
     const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list) : list;
     char part[32];
     int64_t layer;
@@ -273,15 +257,15 @@ static enum attn_status read_pattern(const struct settings *settings, enum field
     ATTN_TRY(match(settings, k, module, &found));
     if (!found || attn_node_double(found->node, value))
         return ATTN_OK;
-    return refuse_field(settings, fields[k].name, "without a number",
-                        "expected a number for each name");
+    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
+                            "is without a number, expected a number for each name");
 }
 
 /* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
  * "norm" also means "input_layernorm". */
 static bool is_saved(const struct settings *settings, const char *name)
 {
-    const struct attn_node *node = field(settings, "modules_to_save");
+    const struct attn_node *node = attn_config_find_given(settings->root, "modules_to_save");
 
     for (node = node ? attn_node_first(node) : NULL; node; node = attn_node_next(node)) {
         const char *module = attn_node_string(node);
@@ -296,12 +280,9 @@ static bool is_saved(const struct settings *settings, const char *name)
 
 /* --- The tensors ------------------------------------------------------------------------------ */
 
-static enum attn_status refuse_tensor(const struct attn_adapter *adapter, const char *name,
-                                      enum attn_status status, const char *why,
-                                      struct attn_error *err)
+static const char *path_of(const struct attn_adapter *adapter)
 {
-    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(name).text,
-                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text, why);
+    return attn_tensor_files_path(adapter->files, 0);
 }
 
 /* Checks that ENTRY has a type that the kernels convert, and no NaN or infinity. */
@@ -312,13 +293,13 @@ static enum attn_status check_values(const struct attn_adapter *adapter,
     struct attn_non_finite found;
 
     if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16)
-        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
-                             "has another type than F32, F16 and BF16", err);
+        return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), entry->name,
+                              "has another type than F32, F16 and BF16");
     found = attn_tensor_find_non_finite(&entry->tensor);
     if (found.n_nan + found.n_infinite == 0)
         return ATTN_OK;
-    return refuse_tensor(adapter, entry->name, ATTN_FORMAT,
-                         "holds NaN or infinity, expected finite values", err);
+    return attn_refuse_in(err, ATTN_FORMAT, path_of(adapter), entry->name,
+                          "holds NaN or infinity, expected finite values");
 }
 
 /* How the name of a tensor ends, after the name of its module, and that of the B of an A. */
@@ -355,20 +336,16 @@ static enum attn_status read_pair(const struct attn_adapter *adapter,
 
     snprintf(name, sizeof name, WRAPPED "%s%s", change->module, of_b);
     if (!attn_tensor_files_find(adapter->files, name, &entry))
-        return refuse_tensor(adapter, name, ATTN_FORMAT, "is missing", settings->err);
+        return attn_refuse_in(settings->err, ATTN_FORMAT, path_of(adapter), name, "is missing");
     ATTN_TRY(check_values(adapter, &entry, settings->err));
     change->b = entry.tensor;
     ATTN_TRY(check_target(settings, change->module));
     ATTN_TRY(read_pattern(settings, RANKS, change->module, &rank));
     ATTN_TRY(read_pattern(settings, ALPHAS, change->module, &alpha));
     if (change->a.rank != 2 || change->b.rank != 2 || (double)change->a.shape[0] != rank ||
-        (double)change->b.shape[1] != rank) {
-        char why[96];
-
-        snprintf(why, sizeof why, "and its A are no matrices [out, r] and [r, in] of rank %g",
-                 rank);
-        return refuse_tensor(adapter, name, ATTN_FORMAT, why, settings->err);
-    }
+        (double)change->b.shape[1] != rank)
+        return attn_refuse_in(settings->err, ATTN_FORMAT, path_of(adapter), name,
+                              "and its A are no matrices [out, r] and [r, in] of rank %g", rank);
     change->rank = change->a.shape[0];
     change->scale = alpha / (settings->is_rank_stable ? sqrt(rank) : rank);
     return ATTN_OK;
@@ -390,9 +367,8 @@ static enum attn_status append(struct attn_adapter *adapter, const struct settin
     const bool is_whole = ending && *ending->text == '\0';
 
     if (!ending || (is_whole && !is_saved(settings, name)))
-        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
-                             "is no matrix of LoRA, and in no module of 'modules_to_save'",
-                             settings->err);
+        return attn_refuse_in(settings->err, ATTN_UNSUPPORTED, path_of(adapter), entry->name,
+                              "is no matrix of LoRA, and in no module of 'modules_to_save'");
     if (ending->is_b)
         return ATTN_OK;
     ATTN_TRY(check_values(adapter, entry, settings->err));
@@ -458,9 +434,10 @@ static void free_adapter(struct attn_adapter *adapter)
 static enum attn_status read_adapter(struct attn_adapter *made, struct settings *settings,
                                      const char *weights, enum attn_load load)
 {
-    const char *base = attn_node_string(field(settings, "base_model_name_or_path"));
+    const char *base;
 
     ATTN_TRY(read_settings(settings));
+    base = attn_node_string(attn_config_find_given(settings->root, "base_model_name_or_path"));
     if (base && !(made->base = attn_strndup(base, strlen(base), settings->err)))
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_safetensors_open_file(weights, load, &made->files, settings->err));
@@ -573,12 +550,13 @@ static enum attn_status refuse_shape(const struct attn_adapter *adapter,
                                      const struct attn_adapter_change *change,
                                      const struct attn_weight_spec *spec, struct attn_error *err)
 {
-    char why[96 + ATTN_SHAPE_TEXT_SIZE], shape[ATTN_SHAPE_TEXT_SIZE];
+    char shape[ATTN_SHAPE_TEXT_SIZE];
 
-    snprintf(why, sizeof why, "does not fit '%.60s', which has shape %s",
-             attn_quote_string(change->tensor).text,
-             attn_shape_text(spec->rank, spec->shape, shape));
-    return hint_base(adapter, refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err), err);
+    attn_refuse_in(err, ATTN_FORMAT, path_of(adapter), change->name,
+                   "does not fit '%.60s', which has shape %s",
+                   attn_quote_string(change->tensor).text,
+                   attn_shape_text(spec->rank, spec->shape, shape));
+    return hint_base(adapter, ATTN_FORMAT, err);
 }
 
 /* Applies a low-rank change to the map of SPEC. */
@@ -616,8 +594,8 @@ static enum attn_status replace(const struct attn_adapter *adapter,
         memcmp(change->whole.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape) != 0)
         return refuse_shape(adapter, change, spec, err);
     if (target->is_bundle && spec->rank < 2)
-        return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
-                             "replaces a vector, which a GGUF file may hold in another form", err);
+        return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
+                              "replaces a vector, which a GGUF file may hold in another form");
     attn_weights_replace(target->weights, target->config, spec, &change->whole);
     return ATTN_OK;
 }
@@ -635,15 +613,13 @@ static enum attn_status apply(struct attn_adapter *adapter,
         if (!attn_weights_find(target->config, name, &spec))
             continue;
         if (!attn_weights_can_change(&spec))
-            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
-                                 "is for experts, or for a vector that is read when a model is "
-                                 "opened",
-                                 err);
+            return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
+                                  "is for experts, or for a vector that is read when a model is "
+                                  "opened");
         if (target->config->tiles_heads &&
             (spec.rule->part == ATTN_PART_MIXER || spec.rule->part == ATTN_PART_MIXER_OUT))
-            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
-                                 "is for value heads that this GGUF file has in another order",
-                                 err);
+            return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
+                                  "is for value heads that this GGUF file has in another order");
         ATTN_TRY(change->whole.data ? replace(adapter, change, &spec, target, err)
                                     : add(adapter, change, &spec, target, err));
         change->is_used = true;

@@ -21,22 +21,19 @@ static enum attn_status read_entry(const struct attn_tensor_entry *entry, size_t
                                    const char *path, int64_t *layer, struct attn_error *err)
 {
     static const char prefix[] = "direction.";
-    const struct attn_quote file = attn_quote_string(path),
-                            name = attn_quote(entry->name, entry->name_size);
     const size_t n = sizeof prefix - 1;
 
     if (entry->name_size <= n || strncmp(entry->name, prefix, n) != 0 ||
         !attn_parse_int(entry->name + n, entry->name_size - n, 1, INT32_MAX, layer))
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' is of no layer, expected direction.1 and so on",
-                              name.text, file.text);
+        return attn_refuse_in(err, ATTN_UNSUPPORTED, path, entry->name,
+                              "is of no layer, expected direction.1 and so on");
     if (entry->tensor.dtype != ATTN_DTYPE_F32)
-        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is of the type %s, expected F32",
-                              name.text, file.text, attn_dtype_name(entry->tensor.dtype));
+        return attn_refuse_in(err, ATTN_UNSUPPORTED, path, entry->name,
+                              "is of the type %s, expected F32",
+                              attn_dtype_name(entry->tensor.dtype));
     if (entry->tensor.rank != 1 || entry->tensor.shape[0] != size)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' in '%s' has another shape than the first direction", name.text,
-                              file.text);
+        return attn_refuse_in(err, ATTN_FORMAT, path, entry->name,
+                              "has another shape than the first direction");
     return ATTN_OK;
 }
 

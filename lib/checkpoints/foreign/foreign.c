@@ -268,8 +268,8 @@ static enum attn_status check_others(const struct attn_source *source, struct at
         if (!attn_source_has_part(source, others[i].name))
             continue;
         ATTN_TRY(refuse_bytes(source->directory, others[i].name, err));
-        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' %s, expected model.safetensors",
-                       others[i].name, folder.text, others[i].what);
+        attn_refuse_in(err, ATTN_UNSUPPORTED, source->directory, others[i].name,
+                       "%s, expected model.safetensors", others[i].what);
         if (others[i].hint)
             attn_error_hint(err, "%s", others[i].hint);
         return ATTN_UNSUPPORTED;

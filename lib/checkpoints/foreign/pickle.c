@@ -279,6 +279,16 @@ static enum attn_status call(struct attn_pickle *pickle)
     return call_name(pickle, name, args);
 }
 
+/* Whether VALUE is the text TEXT. */
+static bool is_text(const struct attn_pickle *pickle, attn_pickle_value value, const char *text)
+{
+    size_t size;
+    const char *bytes = attn_pickle_text(pickle, value, &size);
+
+    return bytes && attn_pickle_type(pickle, value) == ATTN_PICKLE_TEXT && size == strlen(text) &&
+           memcmp(bytes, text, size) == 0;
+}
+
 /* Pushes the name MODULE.NAME, two texts. */
 static enum attn_status push_name(struct attn_pickle *pickle, attn_pickle_value module,
                                   attn_pickle_value name)
@@ -286,8 +296,8 @@ static enum attn_status push_name(struct attn_pickle *pickle, attn_pickle_value 
     struct value value = {.type = ATTN_PICKLE_NAME, .a = module, .b = name};
 
     for (size_t i = 0; i < sizeof known_names / sizeof *known_names; i++)
-        if (attn_pickle_is_text(pickle, module, known_names[i].module) &&
-            attn_pickle_is_text(pickle, name, known_names[i].name))
+        if (is_text(pickle, module, known_names[i].module) &&
+            is_text(pickle, name, known_names[i].name))
             value.known = (uint16_t)(i + 1);
     return push_value(pickle, value);
 }
@@ -300,7 +310,7 @@ static enum attn_status push_storage(struct attn_pickle *pickle)
     int64_t n;
 
     ATTN_TRY(pop(pickle, &id));
-    if (get_items(pickle, id, items, 6) < 5 || !attn_pickle_is_text(pickle, items[0], "storage") ||
+    if (get_items(pickle, id, items, 6) < 5 || !is_text(pickle, items[0], "storage") ||
         attn_pickle_type(pickle, items[1]) != ATTN_PICKLE_NAME ||
         attn_pickle_type(pickle, items[2]) != ATTN_PICKLE_TEXT ||
         !attn_pickle_int(pickle, items[4], &n) || n < 0)
@@ -645,16 +655,6 @@ const char *attn_pickle_text(const struct attn_pickle *pickle, attn_pickle_value
     return (const char *)pickle->file->data + value_of(pickle, value)->number;
 }
 
-bool attn_pickle_is_text(const struct attn_pickle *pickle, attn_pickle_value value,
-                         const char *text)
-{
-    size_t size;
-    const char *bytes = attn_pickle_text(pickle, value, &size);
-
-    return bytes && attn_pickle_type(pickle, value) == ATTN_PICKLE_TEXT && size == strlen(text) &&
-           memcmp(bytes, text, size) == 0;
-}
-
 bool attn_pickle_int(const struct attn_pickle *pickle, attn_pickle_value value, int64_t *number)
 {
     const enum attn_pickle_type type = attn_pickle_type(pickle, value);
@@ -717,7 +717,7 @@ attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle
     cell = attn_pickle_first(pickle, value);
     if (attn_pickle_type(pickle, value) == ATTN_PICKLE_DICT)
         while (attn_pickle_next(pickle, &cell, &name) && attn_pickle_next(pickle, &cell, &item))
-            if (attn_pickle_is_text(pickle, name, key))
+            if (is_text(pickle, name, key))
                 return item;
     return ATTN_PICKLE_NONE;
 }

@@ -58,8 +58,6 @@ enum attn_pickle_type attn_pickle_type(const struct attn_pickle *pickle, attn_pi
 /* Return the bytes of a text or of a long integer, in the file; NULL for other values. */
 const char *attn_pickle_text(const struct attn_pickle *pickle, attn_pickle_value value,
                              size_t *size);
-bool attn_pickle_is_text(const struct attn_pickle *pickle, attn_pickle_value value,
-                         const char *text);
 
 /* Stores an integer or a bool in *number. False for other values. */
 bool attn_pickle_int(const struct attn_pickle *pickle, attn_pickle_value value, int64_t *number);

@@ -102,10 +102,8 @@ static enum attn_status find_tensor(const struct attn_tensor_files *files, const
         (tensor->dtype == ATTN_DTYPE_F32 || tensor->dtype == ATTN_DTYPE_F16 ||
          tensor->dtype == ATTN_DTYPE_BF16))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' is %s, expected F32, F16 or BF16 of %d dimension%s, the "
-                          "last of %zu",
-                          name, attn_quote_string(attn_tensor_files_path(files, 0)).text,
+    return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(files, 0), name,
+                          "is %s, expected F32, F16 or BF16 of %d dimension%s, the last of %zu",
                           is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
 }
 

@@ -148,10 +148,9 @@ static enum attn_status check_type(const struct scan *scan, uint64_t type, const
 {
     if (type < ATTN_N_GGUF_TYPE)
         return ATTN_OK;
-    return attn_error_set(scan->err, ATTN_FORMAT,
-                          "'%s' in '%s' has values of type %" PRIu64
-                          ", expected a type from 0 to %d",
-                          attn_quote_string(key).text, scan->path, type, ATTN_N_GGUF_TYPE - 1);
+    return attn_refuse_in(scan->err, ATTN_FORMAT, scan->file->path, key,
+                          "has values of type %" PRIu64 ", expected a type from 0 to %d", type,
+                          ATTN_N_GGUF_TYPE - 1);
 }
 
 /* Moves past the items of PAIR, which begin at the current place. */
@@ -164,10 +163,9 @@ static enum attn_status skip_items(struct scan *scan, struct attn_gguf_pair *pai
     if (pair->n > left(scan) / (size > 0 ? size : 8)) {
         if (!pair->is_array)
             return refuse_end(scan, where);
-        attn_error_set(scan->err, ATTN_FORMAT,
-                       "'%s' in '%s' has %" PRIu64 " items of type %s, and %zu bytes are after it",
-                       attn_quote_string(key).text, scan->path, pair->n, types[pair->type].word,
-                       left(scan));
+        attn_refuse_in(scan->err, ATTN_FORMAT, scan->file->path, key,
+                       "has %" PRIu64 " items of type %s, and %zu bytes are after it", pair->n,
+                       types[pair->type].word, left(scan));
         attn_error_hint(scan->err, "a download that broke off? fetch it again");
         return ATTN_FORMAT;
     }
@@ -199,9 +197,8 @@ static enum attn_status read_pair(struct scan *scan, uint64_t i, struct pair_rec
     if (pair->is_array) {
         ATTN_TRY(read_number(scan, 4, "the type of an array", &type));
         if (type == ATTN_GGUF_ARRAY)
-            return attn_error_set(scan->err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is an array of arrays, which are not read",
-                                  attn_quote_string(key).text, scan->path);
+            return attn_refuse_in(scan->err, ATTN_UNSUPPORTED, scan->file->path, key,
+                                  "is an array of arrays, which are not read");
         ATTN_TRY(check_type(scan, type, key));
         ATTN_TRY(read_number(scan, 8, "the length of an array", &pair->n));
     }
@@ -514,8 +511,8 @@ static enum attn_status read_split(const struct scan *scan, size_t first, const 
     pair = record->pair;
     if (pair.is_array || pair.type == ATTN_GGUF_STRING || pair.type == ATTN_GGUF_BOOL ||
         !attn_gguf_next_int(&pair, &number) || number < 0)
-        return attn_error_set(scan->err, ATTN_FORMAT,
-                              "'%s' in '%s' is no whole number, expected one", key, scan->path);
+        return attn_refuse_in(scan->err, ATTN_FORMAT, scan->file->path, key,
+                              "is no whole number, expected one");
     *value = (uint64_t)number;
     return ATTN_OK;
 }
@@ -726,6 +723,11 @@ const struct attn_tensor_files *attn_gguf_files(const struct attn_bundle *gguf)
     return gguf->files;
 }
 
+const char *attn_gguf_path(const struct attn_bundle *gguf)
+{
+    return attn_tensor_files_path(gguf->files, 0);
+}
+
 size_t attn_gguf_n_pair(const struct attn_bundle *gguf)
 {
     return gguf->n_pair;
@@ -826,9 +828,8 @@ static enum attn_status refuse(const struct attn_bundle *gguf, const struct attn
 
     snprintf(found, sizeof found, "%s%s", pair->is_array ? "an array of " : "of type ",
              types[pair->type].word);
-    return attn_error_set(
-        err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s", attn_quote_string(pair->key).text,
-        attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text, found, what);
+    return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), pair->key, "is %s, expected %s",
+                          found, what);
 }
 
 static bool is_whole(const struct attn_gguf_pair *pair)
@@ -850,17 +851,13 @@ enum attn_status attn_gguf_get_size(const struct attn_bundle *gguf, const char *
         return refuse(gguf, &pair, "a whole number", err);
     while (attn_gguf_next_int(&rest, &next))
         if (next != value)
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is %" PRId64 " in one layer and %" PRId64
+            return attn_refuse_in(err, ATTN_UNSUPPORTED, attn_gguf_path(gguf), key,
+                                  "is %" PRId64 " in one layer and %" PRId64
                                   " in another, expected one number for all",
-                                  attn_quote_string(key).text,
-                                  attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
                                   value, next);
     if (value < 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %" PRId64 ", expected 0 or more",
-                              attn_quote_string(key).text,
-                              attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
-                              value);
+        return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), key,
+                              "is %" PRId64 ", expected 0 or more", value);
     *out = (size_t)value;
     return ATTN_OK;
 }
@@ -878,16 +875,12 @@ enum attn_status attn_gguf_get_real(const struct attn_bundle *gguf, const char *
         return refuse(gguf, &pair, "a number of type f32", err);
     while (attn_gguf_next_real(&rest, &next))
         if (!(next == value))
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is %g in one layer and %g in another, expected one "
-                                  "number for all",
-                                  attn_quote_string(key).text,
-                                  attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text,
-                                  value, next);
+            return attn_refuse_in(
+                err, ATTN_UNSUPPORTED, attn_gguf_path(gguf), key,
+                "is %g in one layer and %g in another, expected one number for all", value, next);
     if (!isfinite(value))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not finite, expected a number",
-                              attn_quote_string(key).text,
-                              attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text);
+        return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), key,
+                              "is not finite, expected a number");
     *out = value;
     return ATTN_OK;
 }

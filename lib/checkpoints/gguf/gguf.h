@@ -55,6 +55,7 @@ void attn_gguf_free(struct attn_bundle *gguf); /* NULL is allowed */
 
 /* Returns the tensors, which belong to GGUF. Names are as in the file; shapes are [out, in]. */
 const struct attn_tensor_files *attn_gguf_files(const struct attn_bundle *gguf);
+const char *attn_gguf_path(const struct attn_bundle *gguf); /* of the first file */
 
 /* --- Metadata --------------------------------------------------------------------------------- */
 

@@ -148,18 +148,17 @@ static void put_experts(struct attn_gguf_writing *w)
     const size_t d_expert = attn_gguf_key_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH,
                                                defaults->d_expert > 0 ? 0 : w->d_mlp);
 
-    attn_gguf_put_size(w, "num_experts", attn_gguf_key_size(w, "expert_count", ATTN_MAX_LAYER, 0));
-    attn_gguf_put_size(w, "num_experts_per_tok",
-                       attn_gguf_key_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
+    attn_gguf_copy_size(w, "num_experts", "expert_count", ATTN_MAX_LAYER, 0);
+    attn_gguf_copy_size(w, "num_experts_per_tok", "expert_used_count", ATTN_MAX_LAYER, 0);
     if (defaults->d_expert > 0)
         attn_gguf_put_size(w, "moe_intermediate_size", d_expert);
     else
         w->d_mlp = d_expert;
     if (defaults->d_shared_expert > 0 || attn_gguf_key_count(w, shared, 0) > 0)
-        attn_gguf_put_size(w,
-                           defaults->has_shared_gate ? "shared_expert_intermediate_size"
-                                                     : "shared_intermediate_size",
-                           attn_gguf_key_size(w, shared, ATTN_MAX_WIDTH, 0));
+        attn_gguf_copy_size(w,
+                            defaults->has_shared_gate ? "shared_expert_intermediate_size"
+                                                      : "shared_intermediate_size",
+                            shared, ATTN_MAX_WIDTH, 0);
     attn_gguf_put_bool(w, "norm_topk_prob",
                        attn_gguf_key_bool(w, "expert_weights_norm", w->form->normalizes_experts));
 }
@@ -168,19 +167,19 @@ static void put_experts(struct attn_gguf_writing *w)
 static enum attn_status find_factors(const struct attn_bundle *gguf, const char *name,
                                      struct attn_tensor_entry *entry, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
+    const char *path = attn_gguf_path(gguf);
     float factor;
 
     if (!attn_tensor_files_find(attn_gguf_files(gguf), name, entry) ||
         entry->tensor.dtype != ATTN_DTYPE_F32 || entry->tensor.rank != 1)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no vector '%s' of F32", path.text, name);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no vector '%s' of F32",
+                              attn_quote_string(path).text, name);
     for (size_t i = 0; i < entry->tensor.shape[0]; i++) {
         memcpy(&factor, (const char *)entry->tensor.data + i * sizeof factor, sizeof factor);
         if (!(factor > 0 && (double)factor < max_number))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' holds %g at element %zu, expected a number above 0",
-                                  name, path.text, (double)factor, i);
+            return attn_refuse_in(err, ATTN_FORMAT, path, name,
+                                  "holds %g at element %zu, expected a number above 0",
+                                  (double)factor, i);
     }
     return ATTN_OK;
 }
@@ -607,8 +606,7 @@ static void put_members(struct attn_gguf_writing *w, size_t n_vocab)
 static enum attn_status write_text(const struct attn_bundle *gguf, const char *type,
                                    struct attn_buffer *json, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
+    const struct attn_quote path = attn_quote_string(attn_gguf_path(gguf));
     struct attn_gguf_writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
     struct attn_tensor_entry embed = {0};
 
@@ -710,10 +708,9 @@ static enum attn_status read_xielu(const struct attn_bundle *gguf, const struct 
     for (size_t i = 0; i < 4; i++)
         if (!attn_gguf_find_pair(gguf, keys[i], &lists[i]) ||
             (lists[i].is_array && lists[i].n != config->n_layer))
-            return attn_error_set(
-                err, ATTN_FORMAT, "'%s' in '%s' is missing, or not a number for each of %zu layers",
-                keys[i], attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-                config->n_layer);
+            return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), keys[i],
+                                  "is missing, or not a number for each of %zu layers",
+                                  config->n_layer);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         double values[4] = {0};
 
@@ -722,10 +719,8 @@ static enum attn_status read_xielu(const struct attn_bundle *gguf, const struct 
 
             if (!attn_gguf_next_real(one.is_array ? &lists[i] : &one, &values[i]) ||
                 !isfinite(values[i]))
-                return attn_error_set(
-                    err, ATTN_FORMAT, "'%s' in '%s' has no finite number for layer %zu", keys[i],
-                    attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-                    layer);
+                return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), keys[i],
+                                      "has no finite number for layer %zu", layer);
         }
         attn_config_set_xielu(&layers->xielu[layer], values);
     }
@@ -767,10 +762,8 @@ enum attn_status attn_gguf_finish_config(const struct attn_bundle *gguf, struct 
     ATTN_TRY(find_factors(gguf, ATTN_ROPE_FREQS, &entry, err));
     n = layers->rope[0].d_rotary / 2;
     if (entry.tensor.shape[0] != n)
-        return attn_error_set(
-            err, ATTN_FORMAT, "'rope_freqs.weight' in '%s' has %zu elements, expected %zu",
-            attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
-            entry.tensor.shape[0], n);
+        return attn_refuse_in(err, ATTN_FORMAT, attn_gguf_path(gguf), ATTN_ROPE_FREQS,
+                              "has %zu elements, expected %zu", entry.tensor.shape[0], n);
     ATTN_TRY(ATTN_ALLOC(layers->divisors, n, err));
     memcpy(layers->divisors, entry.tensor.data, n * sizeof *layers->divisors);
     for (size_t layer = 0; layer < config->n_layer; layer++)

@@ -100,6 +100,12 @@ void attn_gguf_put_size(const struct attn_gguf_writing *w, const char *key, size
         attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
 }
 
+void attn_gguf_copy_size(struct attn_gguf_writing *w, const char *name, const char *key, size_t max,
+                         size_t usual)
+{
+    attn_gguf_put_size(w, name, attn_gguf_key_size(w, key, max, usual));
+}
+
 void attn_gguf_put_bool(const struct attn_gguf_writing *w, const char *key, bool value)
 {
     attn_buffer_append_format(w->json, ",\n\"%s\": %s", key, value ? "true" : "false");

@@ -58,6 +58,9 @@ double attn_gguf_key_real(struct attn_gguf_writing *w, const char *key, double l
 
 /* Writes a size. If KEY is NULL, the config has no such key, and nothing is written. */
 void attn_gguf_put_size(const struct attn_gguf_writing *w, const char *key, size_t n);
+/* Writes the size that attn_gguf_key_size returns as NAME. */
+void attn_gguf_copy_size(struct attn_gguf_writing *w, const char *name, const char *key, size_t max,
+                         size_t usual);
 void attn_gguf_put_bool(const struct attn_gguf_writing *w, const char *key, bool value);
 /* Writes a number. A float32 is written as its shortest decimal, 0.1 say, as in a config.json. */
 void attn_gguf_put_real(const struct attn_gguf_writing *w, const char *key, double value);

@@ -165,7 +165,7 @@ static void put_states(struct attn_gguf_writing *w)
     attn_gguf_put_size(w, keys->d_value, d_all / n_head);
     attn_gguf_put_size(w, keys->d_all, d_all);
     attn_gguf_put_size(w, keys->expand, d_all / w->d_model);
-    attn_gguf_put_size(w, keys->d_key, attn_gguf_key_size(w, "ssm.state_size", ATTN_MAX_LAYER, 0));
+    attn_gguf_copy_size(w, keys->d_key, "ssm.state_size", ATTN_MAX_LAYER, 0);
     attn_gguf_put_size(w, keys->n_key_head, n_key_head);
     if (keys->d_all) /* llama.cpp has the norm after the gate */
         attn_gguf_put_bool(w, "mamba_rms_norm", attn_gguf_has_tensor(w, "blk.0.ssm_norm.weight"));
@@ -283,10 +283,9 @@ static void put_mixture(struct attn_gguf_writing *w)
     if (n == 0)
         return;
     attn_gguf_put_size(w, "num_experts", n);
-    attn_gguf_put_size(w, "top_k_experts",
-                       attn_gguf_key_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
-    attn_gguf_put_size(w, "moe_intermediate_size",
-                       attn_gguf_key_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH, 0));
+    attn_gguf_copy_size(w, "top_k_experts", "expert_used_count", ATTN_MAX_LAYER, 0);
+    attn_gguf_copy_size(w, "moe_intermediate_size", "expert_feed_forward_length", ATTN_MAX_WIDTH,
+                        0);
 }
 
 static void put_gemma(struct attn_gguf_writing *w)
@@ -317,9 +316,8 @@ void attn_gguf_put_layers(struct attn_gguf_writing *w)
         put_gemma(w);
     if (!keys->n_tap)
         return;
-    attn_gguf_put_size(w, keys->n_tap,
-                       attn_gguf_key_size(w, keys->n_head ? "ssm.conv_kernel" : "shortconv.l_cache",
-                                          ATTN_MAX_LAYER, 0));
+    attn_gguf_copy_size(w, keys->n_tap, keys->n_head ? "ssm.conv_kernel" : "shortconv.l_cache",
+                        ATTN_MAX_LAYER, 0);
     if (keys->n_head)
         put_states(w);
     if (keys->word)

@@ -210,7 +210,7 @@ static const char prefixed_decoder[] =
 struct gguf_reader {
     struct attn_tokenizer *tokenizer;
     const struct attn_bundle *gguf;
-    const char *path; /* quoted, for messages */
+    const char *path; /* for messages */
     size_t n;         /* number of tokens */
     bool has_sep;     /* by default, SEP is added */
     bool has_prefix;  /* a space is put before texts and after added tokens, or spaces stay */
@@ -230,9 +230,8 @@ static enum attn_status get_list(const struct gguf_reader *reader, const char *k
     ATTN_TRY(attn_gguf_get_array(reader->gguf, key, type, list, err));
     if (list->n == reader->n || !list->is_array)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' has %zu items, expected %zu, one per token", key,
-                          reader->path, (size_t)list->n, reader->n);
+    return attn_refuse_in(err, ATTN_FORMAT, reader->path, key,
+                          "has %zu items, expected %zu, one per token", (size_t)list->n, reader->n);
 }
 
 static bool equals(const char *text, size_t size, const char *word)
@@ -252,14 +251,14 @@ static enum attn_status read_tokens(struct gguf_reader *reader, struct attn_erro
     ATTN_TRY(attn_gguf_get_array(reader->gguf, KEY("tokens"), ATTN_GGUF_STRING, &tokens, err));
     reader->n = (size_t)tokens.n;
     if (reader->n == 0 || reader->n > INT32_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has %zu items, expected the tokens",
-                              KEY("tokens"), reader->path, reader->n);
+        return attn_refuse_in(err, ATTN_FORMAT, reader->path, KEY("tokens"),
+                              "has %zu items, expected the tokens", reader->n);
     if (attn_tensor_files_find(attn_gguf_files(reader->gguf), "token_embd.weight", &embed) &&
         embed.tensor.rank == 2 && embed.tensor.shape[0] < reader->n)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' in '%s' has %zu items, expected at most %zu, the rows of "
-                              "'token_embd.weight'",
-                              KEY("tokens"), reader->path, reader->n, embed.tensor.shape[0]);
+        return attn_refuse_in(
+            err, ATTN_FORMAT, reader->path, KEY("tokens"),
+            "has %zu items, expected at most %zu, the rows of 'token_embd.weight'", reader->n,
+            embed.tensor.shape[0]);
     ATTN_TRY(get_list(reader, KEY("token_type"), ATTN_GGUF_I32, &types, err));
     ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, reader->n, err));
     for (size_t i = 0; attn_gguf_next_text(&tokens, &text, &size); i++) {
@@ -268,9 +267,10 @@ static enum attn_status read_tokens(struct gguf_reader *reader, struct attn_erro
 
         attn_gguf_next_int(&types, &type);
         if (type < TYPE_NORMAL || type > TYPE_BYTE)
-            return attn_error_set(
-                err, ATTN_FORMAT, "item %zu of '%s' in '%s' is %lld, expected a type from %d to %d",
-                i, KEY("token_type"), reader->path, (long long)type, TYPE_NORMAL, TYPE_BYTE);
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of '%s' in '%s' is %lld, expected a type from %d to %d",
+                                  i, KEY("token_type"), attn_quote_string(reader->path).text,
+                                  (long long)type, TYPE_NORMAL, TYPE_BYTE);
         tokenizer->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
         if (size == 0)
             continue;
@@ -297,11 +297,10 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
 
     ATTN_TRY(attn_gguf_get_array(tokenizer->bundle, KEY("merges"), ATTN_GGUF_STRING, &list, err));
     if (list.n == 0)
-        return hint_vocab(
-            attn_error_set(err, ATTN_UNSUPPORTED,
-                           "'%s' in '%s' is missing or empty, and no text can be merged without",
-                           KEY("merges"), attn_quote_string(tokenizer->unread->path).text),
-            err);
+        return hint_vocab(attn_refuse_in(err, ATTN_UNSUPPORTED, tokenizer->unread->path,
+                                         KEY("merges"),
+                                         "is missing or empty, and no text can be merged without"),
+                          err);
     status = attn_merges_allocate(&model->merges, (size_t)list.n, tokenizer->unread->path, err);
     for (size_t i = 0; status == ATTN_OK && attn_gguf_next_text(&list, &text, &size); i++) {
         const char *space = size > 2 ? memchr(text + 1, ' ', size - 2) : NULL;
@@ -378,7 +377,7 @@ static enum attn_status check_scores(const struct gguf_reader *reader, struct at
         if (!isfinite(score))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of '%s' in '%s' is not finite, expected a score", i,
-                                  KEY("scores"), reader->path);
+                                  KEY("scores"), attn_quote_string(reader->path).text);
         if (type != TYPE_NORMAL)
             continue;
         differ = differ || score < first || score > first;
@@ -387,10 +386,8 @@ static enum attn_status check_scores(const struct gguf_reader *reader, struct at
     if (differ)
         return ATTN_OK;
     return hint_vocab(
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' in '%s' has one score for all tokens, and no text can be "
-                       "split by it",
-                       KEY("scores"), reader->path),
+        attn_refuse_in(err, ATTN_UNSUPPORTED, reader->path, KEY("scores"),
+                       "has one score for all tokens, and no text can be split by it"),
         err);
 }
 
@@ -410,10 +407,11 @@ static enum attn_status add_end(const struct gguf_reader *reader, const char *id
         return ATTN_OK;
     ATTN_TRY(attn_gguf_get_size(reader->gguf, id_key, &id, err));
     if (id == SIZE_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", id_key, reader->path);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", id_key,
+                              attn_quote_string(reader->path).text);
     if (id >= reader->n)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected a token below %zu",
-                              id_key, reader->path, id, reader->n);
+        return attn_refuse_in(err, ATTN_FORMAT, reader->path, id_key,
+                              "is %zu, expected a token below %zu", id, reader->n);
     added.items[is_front ? 0 : 1].id = (int32_t)id;
     added.items[is_front ? 1 : 0].id = ATTN_TEMPLATE_TEXT;
     return attn_post_process_wrap(&reader->tokenizer->post, &added, err);
@@ -471,7 +469,7 @@ static enum attn_status find_rule(const struct gguf_reader *reader, const struct
         return hint_vocab(
             attn_error_set(err, ATTN_UNSUPPORTED,
                            "'%s' is missing in '%s': how texts are split is not known", KEY("pre"),
-                           reader->path),
+                           attn_quote_string(reader->path).text),
             err);
     while (i < n && !attn_text_has_word(split_rules[i].names, name, size))
         i++;
@@ -479,10 +477,9 @@ static enum attn_status find_rule(const struct gguf_reader *reader, const struct
         *rule = &split_rules[i];
         return ATTN_OK;
     }
-    return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
-                                     "'%s' in '%s' is '%s', a way of splitting texts that is not "
-                                     "%s",
-                                     KEY("pre"), reader->path, attn_quote(name, size).text,
+    return hint_vocab(attn_refuse_in(err, ATTN_UNSUPPORTED, reader->path, KEY("pre"),
+                                     "is '%s', a way of splitting texts that is not %s",
+                                     attn_quote(name, size).text,
                                      i < n ? "read by this version" : "known"),
                       err);
 }
@@ -545,33 +542,32 @@ static enum attn_status refuse_kind(const struct gguf_reader *reader, const char
 
     while (i < sizeof kinds / sizeof *kinds && !attn_text_has_word(kinds[i].names, model, size))
         i++;
-    return hint_vocab(
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' in '%s' is '%s'%s%s, this version reads gpt2, llama and gemma4",
-                       KEY("model"), reader->path, attn_quote(model, size).text,
-                       i < sizeof kinds / sizeof *kinds ? ": " : "",
-                       i < sizeof kinds / sizeof *kinds ? kinds[i].reason : ""),
-        err);
+    return hint_vocab(attn_refuse_in(err, ATTN_UNSUPPORTED, reader->path, KEY("model"),
+                                     "is '%s'%s%s, this version reads gpt2, llama and gemma4",
+                                     attn_quote(model, size).text,
+                                     i < sizeof kinds / sizeof *kinds ? ": " : "",
+                                     i < sizeof kinds / sizeof *kinds ? kinds[i].reason : ""),
+                      err);
 }
 
 static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
-    const char *model = NULL, *path = attn_tensor_files_path(attn_gguf_files(reader->gguf), 0);
+    const char *model = NULL;
     size_t size = 0;
     bool is_gpt2, is_gemma;
 
     ATTN_TRY(attn_gguf_get_text(reader->gguf, KEY("model"), &model, &size, err));
     if (!model)
         return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
-                                         "'%s' has no tokenizer: '%s' is missing", reader->path,
-                                         KEY("model")),
+                                         "'%s' has no tokenizer: '%s' is missing",
+                                         attn_quote_string(reader->path).text, KEY("model")),
                           err);
     is_gpt2 = equals(model, size, "gpt2");
     is_gemma = equals(model, size, "gemma4");
     if (!is_gpt2 && !is_gemma && !equals(model, size, "llama"))
         return refuse_kind(reader, model, size, err);
-    ATTN_TRY(attn_tokenizer_add_unread(tokenizer, path, err));
+    ATTN_TRY(attn_tokenizer_add_unread(tokenizer, reader->path, err));
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
@@ -589,7 +585,6 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err)
 {
     struct attn_file file = {0};
-    struct attn_quote path;
     struct gguf_reader reader = {.tokenizer = tokenizer};
     const char *whole = NULL;
     size_t size = 0;
@@ -597,8 +592,7 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
     ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
     ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &tokenizer->bundle, err));
     reader.gguf = tokenizer->bundle;
-    path = attn_quote_string(attn_tensor_files_path(attn_gguf_files(reader.gguf), 0));
-    reader.path = path.text;
+    reader.path = attn_gguf_path(reader.gguf);
     ATTN_TRY(attn_gguf_get_text(reader.gguf, "tokenizer.huggingface.json", &whole, &size, err));
     if (whole) {
         const struct attn_blob blob = {"tokenizer.json", whole, size};

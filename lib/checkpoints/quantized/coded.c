@@ -8,6 +8,7 @@
 #include "quantized/quantized_internal.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "model/weights.h"
 
@@ -32,11 +33,6 @@ struct reader {
     struct attn_coded *coded;
     struct attn_error *err;
 };
-
-static struct attn_quote path_of(const struct reader *r, const struct attn_tensor_entry *entry)
-{
-    return attn_quote_string(attn_tensor_files_path(r->files, entry->shard));
-}
 
 /* Returns the record of the tensor X + SUFFIX; NULL: there is none. */
 static const struct attn_tensor_record *record_of(const struct reader *r, const char *suffix)
@@ -65,8 +61,8 @@ static enum attn_status refuse_shape(const struct reader *r, const struct attn_t
 {
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
-    return attn_error_set(r->err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text, path_of(r, entry).text,
+    return attn_refuse_in(r->err, ATTN_FORMAT, attn_tensor_files_path(r->files, entry->shard),
+                          entry->name, "has shape %s, expected %s",
                           attn_shape_text(entry->tensor.rank, entry->tensor.shape, shape),
                           expected);
 }
@@ -83,8 +79,8 @@ static enum attn_status check_type(const struct reader *r, const struct attn_ten
         if ((dtypes >> i & 1) != 0)
             attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? " or " : "",
                                    attn_dtype_name((enum attn_dtype)i));
-    return attn_error_set(r->err, ATTN_FORMAT, "'%s' in '%s' has type %s, expected %s",
-                          attn_quote_string(entry->name).text, path_of(r, entry).text,
+    return attn_refuse_in(r->err, ATTN_FORMAT, attn_tensor_files_path(r->files, entry->shard),
+                          entry->name, "has type %s, expected %s",
                           attn_dtype_name(entry->tensor.dtype), names);
 }
 
@@ -136,11 +132,8 @@ static enum attn_status set_size(const struct reader *r, size_t n_out, size_t n_
     c->block = 1;
     c->group = group > 0 ? group : n_in;
     if (n_out == 0 || n_in == 0 || n_in % c->group != 0)
-        return attn_error_set(r->err, ATTN_FORMAT,
-                              "'%s' in '%s' is a weight [%zu, %zu], expected inputs in groups of "
-                              "%zu",
-                              attn_quote_string(r->stem).text,
-                              attn_quote_string(attn_tensor_files_path(r->files, 0)).text, n_out,
+        return attn_refuse_in(r->err, ATTN_FORMAT, attn_tensor_files_path(r->files, 0), r->stem,
+                              "is a weight [%zu, %zu], expected inputs in groups of %zu", n_out,
                               n_in, c->group);
     c->n_group = n_in / c->group;
     return ATTN_OK;
@@ -676,10 +669,8 @@ static enum attn_status fill(struct reader *r, struct attn_tensor_files *files,
     for (size_t i = 0; i < files->count; i++) {
         if (r->scheme->quantizer == ATTN_QUANTIZER_AWQ &&
             has_stem(&files->records[i], act_scales, r->stem))
-            return attn_error_set(r->err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' divides activations, which is not read",
-                                  attn_quote_string(files->records[i].name).text,
-                                  attn_quote_string(attn_tensor_files_path(files, 0)).text);
+            return attn_refuse_in(r->err, ATTN_UNSUPPORTED, attn_tensor_files_path(files, 0),
+                                  files->records[i].name, "divides activations, which is not read");
         ATTN_TRY(read_weight(r, i, list));
     }
     for (size_t i = 0; i < files->count; i++)
@@ -708,11 +699,4 @@ enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
     status = r.is_used ? fill(&r, files, list) : ATTN_NO_MEMORY;
     attn_free(r.is_used);
     return status;
-}
-
-void attn_coded_list_release(struct attn_coded_list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        attn_free(list->items[i].text);
-    attn_free(list->items);
 }

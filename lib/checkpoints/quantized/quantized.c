@@ -85,7 +85,9 @@ static void release(struct attn_tensor_maker *base)
 {
     struct maker *maker = (struct maker *)base;
 
-    attn_coded_list_release(&maker->list);
+    for (size_t i = 0; i < maker->list.n; i++)
+        attn_free(maker->list.items[i].text);
+    attn_free(maker->list.items);
     attn_scheme_release(&maker->scheme);
     attn_monitor_free(maker->monitor);
     attn_free(maker);
@@ -125,6 +127,15 @@ static enum attn_status open_files(struct maker *maker, const struct attn_source
     return status;
 }
 
+/* Adds the way out to a refusal. Returns STATUS. */
+static enum attn_status hint_way_out(enum attn_status status, struct attn_error *err)
+{
+    if (status == ATTN_UNSUPPORTED)
+        attn_error_hint(err, "a GGUF file of the same model is read, and so is a folder with what "
+                             "the library's own dequantize makes of this one");
+    return status;
+}
+
 enum attn_status attn_quantized_unpack(const struct attn_source *source,
                                        const struct attn_json *json,
                                        const struct attn_config *config, enum attn_load load,
@@ -140,10 +151,10 @@ enum attn_status attn_quantized_unpack(const struct attn_source *source,
     status = attn_scheme_read(source, &maker->scheme, err);
     if (status != ATTN_OK || maker->scheme.quantizer <= ATTN_QUANTIZER_MXFP4) {
         release(&maker->base);
-        return attn_scheme_hint(status, err);
+        return hint_way_out(status, err);
     }
     ATTN_TRY(open_files(maker, source, load, files, err));
-    return attn_scheme_hint(fill(maker, config, *files, err), err);
+    return hint_way_out(fill(maker, config, *files, err), err);
 }
 
 /* --- For people ------------------------------------------------------------------------------- */

@@ -54,9 +54,6 @@ void attn_scheme_release(struct attn_scheme *scheme);
 /* Whether MODE of MLX, or NULL: one other than affine, has BITS bits in groups of GROUP_SIZE. */
 bool attn_scheme_fits_mlx(const char *mode, size_t bits, size_t group_size);
 
-/* Adds the way out to a refusal. Returns STATUS. */
-enum attn_status attn_scheme_hint(enum attn_status status, struct attn_error *err);
-
 /* --- Weights ---------------------------------------------------------------------------------- */
 
 /* Where the code of output o and input i lies, a field of `bits` bits. */
@@ -134,6 +131,5 @@ enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
                                       const struct attn_config *config,
                                       struct attn_tensor_files *files, struct attn_coded_list *list,
                                       struct attn_error *err);
-void attn_coded_list_release(struct attn_coded_list *list);
 
 #endif

@@ -65,14 +65,6 @@ static const unsigned widths[] = {
     [ATTN_QUANTIZER_MLX] = 0x17E, [ATTN_QUANTIZER_FP8] = 0x100,  [ATTN_QUANTIZER_BNB] = 0x110,
     [ATTN_QUANTIZER_AWQ] = 0x10,  [ATTN_QUANTIZER_GPTQ] = 0x11C, [ATTN_QUANTIZER_CT] = 0x114};
 
-enum attn_status attn_scheme_hint(enum attn_status status, struct attn_error *err)
-{
-    if (status == ATTN_UNSUPPORTED)
-        attn_error_hint(err, "a GGUF file of the same model is read, and so is a folder with what "
-                             "the library's own dequantize makes of this one");
-    return status;
-}
-
 static enum attn_status refuse_text(const struct attn_json *json, const char *key,
                                     const char *value, struct attn_error *err)
 {

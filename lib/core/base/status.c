@@ -105,6 +105,19 @@ enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
     return status;
 }
 
+enum attn_status attn_refuse_in(struct attn_error *err, enum attn_status status, const char *path,
+                                const char *name, const char *format, ...)
+{
+    char why[ATTN_ERROR_MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    format_text(why, sizeof why, format, args);
+    va_end(args);
+    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(name).text,
+                          attn_quote_string(path).text, why);
+}
+
 enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
                              const char *format, ...)
 {

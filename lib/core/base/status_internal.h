@@ -22,6 +22,11 @@
 enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
                              const char *format, ...) ATTN_PRINTF(3, 4);
 
+/* Sets the error that NAME, a key or a tensor, in the file PATH is wrong: "'NAME' in 'PATH' " and
+ * FORMAT. */
+enum attn_status attn_refuse_in(struct attn_error *err, enum attn_status status, const char *path,
+                                const char *name, const char *format, ...) ATTN_PRINTF(5, 6);
+
 /* Adds a hint to a stored failure; the first hint wins. Returns the status of the failure;
  * ATTN_INVALID if ERR is NULL. */
 enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);

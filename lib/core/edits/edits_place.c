@@ -101,8 +101,8 @@ static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
     if (n == rank && memcmp(shape, expected, (size_t)rank * sizeof *shape) == 0)
         return ATTN_OK;
     attn_location_archive_name(&tensor->at, name);
-    return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s", name,
-                          attn_quote_string(values->name ? values->name : "patches").text,
+    return attn_refuse_in(err, ATTN_INVALID, values->name ? values->name : "patches", name,
+                          "is %s, expected [%zu, %zu%s",
                           attn_shape_text(values->rank, values->shape, found), expected[0],
                           expected[1], tensor->has_heads ? ", ...], all of it" : "]");
 }

@@ -18,7 +18,6 @@
 #include "formats/json_reader.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,21 +120,6 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
                           attn_quote(token->text, token->size).text, token->offset, expected);
 }
 
-/* Reports that tensor NAME is invalid; FORMAT describes why. */
-ATTN_PRINTF(3, 4)
-static enum attn_status refuse_tensor(const struct header *header, const char *name,
-                                      const char *format, ...)
-{
-    char what[ATTN_SHAPE_TEXT_SIZE + 256];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return attn_error_set(header->err, ATTN_FORMAT, "'%s' in '%s' %s", attn_quote_string(name).text,
-                          attn_quote_string(header->file->path).text, what);
-}
-
 /* Reads a token, which must be of TYPE. EXPECTED describes it for the message. */
 static enum attn_status expect(struct header *header, enum attn_json_type type,
                                const char *expected, struct attn_json_token *token)
@@ -203,10 +187,10 @@ static enum attn_status read_dtype(struct header *header, struct members *member
     while (dtype < ATTN_N_PLAIN_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
         dtype++;
     if (dtype == ATTN_N_PLAIN_DTYPE)
-        return refuse_tensor(header, members->name,
-                             "has dtype '%s', expected a type of safetensors such as F32, F16 or "
-                             "BF16",
-                             attn_quote(token.text, token.size).text);
+        return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                              "has dtype '%s', expected a type of safetensors such as F32, F16 or "
+                              "BF16",
+                              attn_quote(token.text, token.size).text);
     members->tensor.dtype = dtype;
     return ATTN_OK;
 }
@@ -251,21 +235,21 @@ static enum attn_status check_members(const struct header *header, const struct 
     bool fits = true;
 
     if (missing)
-        return refuse_tensor(header, members->name,
-                             "has no %s, expected dtype, shape and data_offsets", missing);
+        return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                              "has no %s, expected dtype, shape and data_offsets", missing);
     if (tensor->rank > ATTN_MAX_RANK)
-        return attn_error_set(
-            header->err, ATTN_UNSUPPORTED, "'%s' in '%s' has %d dimensions, expected at most %d",
-            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
-            tensor->rank, ATTN_MAX_RANK);
+        return attn_refuse_in(header->err, ATTN_UNSUPPORTED, header->file->path, members->name,
+                              "has %d dimensions, expected at most %d", tensor->rank,
+                              ATTN_MAX_RANK);
     if (members->n_offset != 2)
-        return refuse_tensor(header, members->name,
-                             "has %d data_offsets, expected a begin and an end", members->n_offset);
+        return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                              "has %d data_offsets, expected a begin and an end",
+                              members->n_offset);
     if (begin > end || end > header->data_size) {
-        refuse_tensor(header, members->name,
-                      "has data_offsets [%zu, %zu], expected a begin and an end within %zu bytes "
-                      "of data",
-                      begin, end, header->data_size);
+        attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                       "has data_offsets [%zu, %zu], expected a begin and an end within %zu bytes "
+                       "of data",
+                       begin, end, header->data_size);
         if (begin <= end && end < SIZE_MAX - header->data_start)
             hint_truncated(header, header->data_start + end);
         return ATTN_FORMAT;
@@ -273,16 +257,16 @@ static enum attn_status check_members(const struct header *header, const struct 
     for (int i = 0; i < tensor->rank && fits; i++)
         fits = attn_checked_mul(n_bit, tensor->shape[i], &n_bit);
     if (!fits || !attn_checked_mul(n_bit, attn_dtype_bits(tensor->dtype), &n_bit) || n_bit % 8 != 0)
-        return refuse_tensor(header, members->name,
-                             "has shape %s of %s, expected a whole number of bytes below 2^61",
-                             attn_shape_text(tensor->rank, tensor->shape, shape),
-                             attn_dtype_name(tensor->dtype));
+        return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                              "has shape %s of %s, expected a whole number of bytes below 2^61",
+                              attn_shape_text(tensor->rank, tensor->shape, shape),
+                              attn_dtype_name(tensor->dtype));
     if (n_bit / 8 != end - begin)
-        return refuse_tensor(header, members->name,
-                             "has shape %s of %s, which is %zu bytes, expected %zu as between its "
-                             "data_offsets [%zu, %zu]",
-                             attn_shape_text(tensor->rank, tensor->shape, shape),
-                             attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
+        return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, members->name,
+                              "has shape %s of %s, which is %zu bytes, expected %zu as between its "
+                              "data_offsets [%zu, %zu]",
+                              attn_shape_text(tensor->rank, tensor->shape, shape),
+                              attn_dtype_name(tensor->dtype), n_bit / 8, end - begin, begin, end);
     return ATTN_OK;
 }
 
@@ -352,10 +336,10 @@ static enum attn_status check_tiling(const struct header *header,
         size_t begin = records[i].offset - header->data_start;
 
         if (begin != end)
-            return refuse_tensor(header, records[i].name,
-                                 "begins at byte %zu of the data, expected %zu, without holes or "
-                                 "overlaps",
-                                 begin, end);
+            return attn_refuse_in(header->err, ATTN_FORMAT, header->file->path, records[i].name,
+                                  "begins at byte %zu of the data, expected %zu, without holes or "
+                                  "overlaps",
+                                  begin, end);
         end += records[i].n_byte;
     }
     if (end != header->data_size)

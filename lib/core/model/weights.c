@@ -19,12 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the quoted path of the file of a tensor, for messages. */
-static struct attn_quote path_of(const struct attn_tensor_files *st, int shard)
-{
-    return attn_quote_string(attn_tensor_files_path(st, shard));
-}
-
 struct binder {
     struct attn_weights *weights;
     struct attn_config *config;
@@ -244,10 +238,10 @@ static enum attn_status check_tensor(const struct binder *binder,
     bool is_same = is_flat || tensor->rank == (int)rank;
 
     if (!is_readable(binder->family, tensor->dtype))
-        return attn_error_set(
-            binder->err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
-            attn_quote_string(entry->name).text, path_of(binder->st, entry->shard).text,
-            attn_dtype_name(tensor->dtype), binder->family->dialect ? ", or a type of blocks" : "");
+        return attn_refuse_in(
+            binder->err, ATTN_UNSUPPORTED, attn_tensor_files_path(binder->st, entry->shard),
+            entry->name, "has type %s, expected F32, F16 or BF16%s", attn_dtype_name(tensor->dtype),
+            binder->family->dialect ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(shape[i], binder->config, binder->layer);
         is_same =
@@ -255,11 +249,10 @@ static enum attn_status check_tensor(const struct binder *binder,
     }
     if (is_same)
         return ATTN_OK;
-    return attn_error_set(binder->err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text,
-                          path_of(binder->st, entry->shard).text,
-                          attn_shape_text(tensor->rank, tensor->shape, found),
-                          attn_shape_text((int)rank, expected, wanted));
+    return attn_refuse_in(
+        binder->err, ATTN_FORMAT, attn_tensor_files_path(binder->st, entry->shard), entry->name,
+        "has shape %s, expected %s", attn_shape_text(tensor->rank, tensor->shape, found),
+        attn_shape_text((int)rank, expected, wanted));
 }
 
 /* Returns elements first to first+n-1 of a tensor, in file order, as a vector. */
@@ -441,7 +434,7 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
 static enum attn_status refuse_missing(const struct binder *binder, const char *name)
 {
     return attn_error_set(binder->err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
-                          path_of(binder->st, 0).text);
+                          attn_quote_string(attn_tensor_files_path(binder->st, 0)).text);
 }
 
 /* Finds a tied output matrix, which may be the only copy of the embedding in a file. */
@@ -751,9 +744,8 @@ static enum attn_status bind_mxfp4(const struct binder *binder, const struct att
 
     if (n_in % 32 != 0 || !are_bytes(&blocks->tensor, shape, 4) ||
         !are_bytes(&scales->tensor, shape, 3))
-        return attn_error_set(binder->err, ATTN_FORMAT,
-                              "'%s' in '%s' and its scales are not bytes [%zu, %zu, %zu, 16]",
-                              attn_quote_string(blocks->name).text, path_of(binder->st, 0).text, n,
+        return attn_refuse_in(binder->err, ATTN_FORMAT, attn_tensor_files_path(binder->st, 0),
+                              blocks->name, "and its scales are not bytes [%zu, %zu, %zu, 16]", n,
                               n_out, n_in / 32);
     if (!block->lazy)
         ATTN_TRY(create_lazy(block, n, binder->err));
@@ -863,11 +855,11 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
             return bind_mxfp4(binder, rule, &entry, &scales);
     }
     if (need == REFUSED && is_found)
-        return attn_error_set(binder->err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
-                              path_of(binder->st, entry.shard).text,
-                              binder->family->dialect
-                                  ? "its architecture has no such bias"
-                                  : "'config.json' says that the map has no bias");
+        return attn_error_set(
+            binder->err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
+            attn_quote_string(attn_tensor_files_path(binder->st, entry.shard)).text,
+            binder->family->dialect ? "its architecture has no such bias"
+                                    : "'config.json' says that the map has no bias");
     if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
@@ -1014,7 +1006,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
         write_name(with, other, rule->name, 0);
         write_name(without, "", rule->name, 0);
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
-                              path_of(st, 0).text, with, without);
+                              attn_quote_string(attn_tensor_files_path(st, 0)).text, with, without);
     }
     return ATTN_OK;
 }
@@ -1872,7 +1864,8 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
             continue;
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "tensor '%s' in '%s' is of a part that models of type '%s' do not have here",
-                       attn_quote_string(entry.name).text, path_of(st, entry.shard).text,
+                       attn_quote_string(entry.name).text,
+                       attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
                        config->model_type);
         if (strlen(entry.name) > 5 && strcmp(entry.name + strlen(entry.name) - 5, "scale") == 0)
             attn_error_hint(err, "factors of NVFP4 are not multiplied in; take a file of another "
@@ -1897,9 +1890,8 @@ enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
             continue;
         found = attn_tensor_find_non_finite(&entry.tensor);
         if (found.n_nan + found.n_infinite > 0)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' holds %g at element %zu, expected finite values",
-                                  attn_quote_string(entry.name).text, path_of(st, entry.shard).text,
+            return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(st, entry.shard),
+                                  entry.name, "holds %g at element %zu, expected finite values",
                                   found.value, found.first);
     }
     return ATTN_OK;

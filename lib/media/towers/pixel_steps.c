@@ -574,7 +574,7 @@ static enum attn_status read_gguf(const struct attn_model *model, struct attn_pi
     enum attn_status status = attn_gguf_projector_write_steps(gguf, &json, err);
 
     file.data = (const unsigned char *)json.data, file.size = json.size;
-    file.path = (char *)(uintptr_t)attn_tensor_files_path(attn_gguf_files(gguf), 0);
+    file.path = (char *)(uintptr_t)attn_gguf_path(gguf);
     if (status == ATTN_OK)
         status = read_file(&file, false, model, steps, err);
     attn_buffer_release(&json);

@@ -166,7 +166,7 @@ static enum attn_status find(const struct attn_source *source, const struct attn
 {
     const char *given = attn_source_override(source, ATTN_MMPROJ_PART);
     const char *beside = attn_source_override(source, ATTN_FOUND_MMPROJ_PART);
-    const char *path = attn_tensor_files_path(attn_gguf_files(gguf), 0);
+    const char *path = attn_gguf_path(gguf);
     const char *slash = attn_os_last_slash(path);
     struct attn_path_names found = {0};
     char folder[ATTN_PATH_SIZE] = ".";
@@ -227,8 +227,7 @@ static enum attn_status check_kind(const struct attn_bundle *gguf,
                                    const struct attn_bundle *projector, const struct kind **kind,
                                    struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(projector), 0));
+    const struct attn_quote path = attn_quote_string(attn_gguf_path(projector));
     char known[ATTN_QUOTE_SIZE] = "";
     size_t size, used = 0;
     const char *name;
@@ -253,7 +252,7 @@ static enum attn_status check_kind(const struct attn_bundle *gguf,
                           "'%s' is of the type '%s', which reads pictures for models of the "
                           "architecture '%s', and '%s' is of another",
                           path.text, (*kind)->name, (*kind)->architecture,
-                          attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text);
+                          attn_quote_string(attn_gguf_path(gguf)).text);
 }
 
 /* Sets *id to the number of TOKEN in GGUF, and returns true; else to that of all tokens. */
@@ -326,7 +325,7 @@ static void put_windows(struct attn_gguf_writing *w, size_t n_layer)
 {
     const size_t every = attn_gguf_key_size(w, "n_wa_pattern", ATTN_MAX_LAYER, 0);
 
-    attn_gguf_put_size(w, "window_size", attn_gguf_key_size(w, "window_size", ATTN_MAX_WIDTH, 112));
+    attn_gguf_copy_size(w, "window_size", "window_size", ATTN_MAX_WIDTH, 112);
     attn_buffer_append_string(w->json, ",\n\"fullatt_block_indexes\": [");
     for (size_t layer = every - 1; layer < n_layer; layer += every)
         attn_buffer_append_format(w->json, "%s%zu", layer == every - 1 ? "" : ", ", layer);
@@ -359,17 +358,12 @@ static void put_deep(struct attn_gguf_writing *w, size_t n_layer)
 /* Writes what only the tensors of InternVL's tower show. */
 static void put_parts(struct attn_gguf_writing *w)
 {
-    const struct attn_tensor_files *files = attn_gguf_files(w->gguf);
-    const bool has_bias = attn_tensor_files_find(files, "v.blk.0.attn_q.bias", NULL);
-    const bool has_norm = attn_tensor_files_find(files, "v.post_ln.weight", NULL);
-
-    attn_buffer_append_format(
-        w->json,
-        ",\n\"attention_bias\": %s,\n\"use_mean_pooling\": %s,\n\"use_qk_norm\": %s,"
-        "\n\"norm_type\": \"%s\"",
-        has_bias ? "true" : "false", has_norm ? "false" : "true",
-        attn_tensor_files_find(files, "v.blk.0.attn_q_norm.weight", NULL) ? "true" : "false",
-        attn_tensor_files_find(files, "v.blk.0.ln1.bias", NULL) ? "layer_norm" : "rms_norm");
+    attn_gguf_put_bool(w, "attention_bias", attn_gguf_has_tensor(w, "v.blk.0.attn_q.bias"));
+    attn_gguf_put_bool(w, "use_mean_pooling", !attn_gguf_has_tensor(w, "v.post_ln.weight"));
+    attn_gguf_put_bool(w, "use_qk_norm", attn_gguf_has_tensor(w, "v.blk.0.attn_q_norm.weight"));
+    attn_buffer_append_format(w->json, ",\n\"norm_type\": \"%s\"",
+                              attn_gguf_has_tensor(w, "v.blk.0.ln1.bias") ? "layer_norm"
+                                                                          : "rms_norm");
 }
 
 /* Writes the keys of the tower, as TOWER reads them. */
@@ -384,15 +378,13 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
     attn_buffer_append_string(w->json, ",\n\"vision_config\": {\"num_channels\": 3");
     attn_gguf_put_size(w, names->d_model, d);
     attn_gguf_put_size(w, names->n_layer, n_layer);
-    attn_gguf_put_size(w, names->n_head,
-                       attn_gguf_key_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0));
+    attn_gguf_copy_size(w, names->n_head, "attention.head_count", ATTN_MAX_WIDTH, 0);
     attn_gguf_put_size(w, names->d_mlp, d_mlp);
     if (!names->d_mlp)
         attn_gguf_put_real(w, "mlp_ratio", attn_gguf_share_of(d_mlp, d));
-    attn_gguf_put_size(w, "image_size", attn_gguf_key_size(w, "image_size", ATTN_MAX_WIDTH, 0));
-    attn_gguf_put_size(w, "patch_size", attn_gguf_key_size(w, "patch_size", ATTN_MAX_WIDTH, 0));
-    attn_gguf_put_size(w, "spatial_merge_size",
-                       attn_gguf_key_size(w, "spatial_merge_size", ATTN_MAX_LAYER, 2));
+    attn_gguf_copy_size(w, "image_size", "image_size", ATTN_MAX_WIDTH, 0);
+    attn_gguf_copy_size(w, "patch_size", "patch_size", ATTN_MAX_WIDTH, 0);
+    attn_gguf_copy_size(w, "spatial_merge_size", "spatial_merge_size", ATTN_MAX_LAYER, 2);
     attn_buffer_append_format(w->json, ",\n\"hidden_act\": \"%s\"", find_activation(w, kind));
     if (kind == &kinds[MLP] || kind == &kinds[PIXTRAL])
         attn_buffer_append_format(w->json, ",\n\"model_type\": \"%s\"",
@@ -467,13 +459,10 @@ static void put_feature_layer(struct attn_gguf_writing *w)
 /* Writes what Pixtral's connector reads. */
 static void put_pixtral(struct attn_gguf_writing *w)
 {
-    attn_buffer_append_format(
-        w->json,
-        ",\n\"vision_feature_layer\": -1,\n\"vision_feature_select_strategy\": \"full\","
-        "\n\"multimodal_projector_bias\": %s",
-        attn_tensor_files_find(attn_gguf_files(w->gguf), "mm.1.bias", NULL) ? "true" : "false");
-    attn_gguf_put_size(w, "spatial_merge_size",
-                       attn_gguf_key_size(w, "spatial_merge_size", ATTN_MAX_LAYER, 1));
+    attn_buffer_append_string(
+        w->json, ",\n\"vision_feature_layer\": -1,\n\"vision_feature_select_strategy\": \"full\"");
+    attn_gguf_put_bool(w, "multimodal_projector_bias", attn_gguf_has_tensor(w, "mm.1.bias"));
+    attn_gguf_copy_size(w, "spatial_merge_size", "spatial_merge_size", ATTN_MAX_LAYER, 1);
 }
 
 /* Writes how many patches make a cell, which is a key of the model. */
@@ -484,8 +473,7 @@ static void put_merge(struct attn_gguf_writing *w, const struct kind *kind)
     size_t merge = 4, n_cell = 256;
 
     if (kind == &kinds[IDEFICS3])
-        attn_gguf_put_size(w, "scale_factor",
-                           attn_gguf_key_size(w, "projector.scale_factor", ATTN_MAX_WIDTH, 0));
+        attn_gguf_copy_size(w, "scale_factor", "projector.scale_factor", ATTN_MAX_WIDTH, 0);
     if (kind == &kinds[INTERNVL])
         attn_gguf_put_real(w, "downsample_ratio",
                            attn_gguf_share_of(1, attn_gguf_key_size(w, "projector.scale_factor",
@@ -517,15 +505,14 @@ static void check_rows(struct attn_gguf_writing *w, const struct attn_bundle *gg
 
     if (n != d)
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is %zu, expected %zu, the width of '%s'", n, d,
-                         attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text);
+                         attn_quote_string(attn_gguf_path(gguf)).text);
 }
 
 static enum attn_status write_config(const struct attn_bundle *gguf,
                                      const struct attn_bundle *projector, const char **type,
                                      struct attn_buffer *json, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(projector), 0));
+    const struct attn_quote path = attn_quote_string(attn_gguf_path(projector));
     struct attn_gguf_writing w = start(projector, path.text, json, err);
     const struct kind *kind;
     const char *name;
@@ -578,8 +565,7 @@ static void put_channels(struct attn_gguf_writing *w, const char *key)
 enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *projector,
                                                  struct attn_buffer *json, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(projector), 0));
+    const struct attn_quote path = attn_quote_string(attn_gguf_path(projector));
     struct attn_gguf_writing w = start(projector, path.text, json, err);
     const char *name;
     size_t size;
@@ -602,20 +588,18 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *proje
     } else if (kind == &kinds[GEMMA3] || kind == &kinds[INTERNVL]) {
         attn_buffer_append_format(json, ",\n\"size\": {\"height\": %zu, \"width\": %zu}", side,
                                   side);
-        for (size_t i = 0; i < 2 && kind == &kinds[INTERNVL]; i++)
-            attn_gguf_put_size(
-                &w, i == 0 ? "min_patches" : "max_patches",
-                attn_gguf_key_size(&w, i == 0 ? "preproc_min_tiles" : "preproc_max_tiles",
-                                   ATTN_MAX_LAYER, i == 0 ? 1 : 12));
+        if (kind == &kinds[INTERNVL]) {
+            attn_gguf_copy_size(&w, "min_patches", "preproc_min_tiles", ATTN_MAX_LAYER, 1);
+            attn_gguf_copy_size(&w, "max_patches", "preproc_max_tiles", ATTN_MAX_LAYER, 12);
+        }
     } else if (kind == &kinds[PIXTRAL]) {
         attn_buffer_append_format(json, ",\n\"size\": {\"longest_edge\": %zu}", side);
     } else if (kind == &kinds[MLP]) {
         attn_buffer_append_format(
             json, ",\n\"size\": {\"shortest_edge\": %zu},\n\"crop_size\": %zu", side, side);
     } else {
-        attn_gguf_put_size(&w, "patch_size", attn_gguf_key_size(&w, "patch_size", side, 0));
-        attn_gguf_put_size(&w, "merge_size",
-                           attn_gguf_key_size(&w, "spatial_merge_size", ATTN_MAX_LAYER, 2));
+        attn_gguf_copy_size(&w, "patch_size", "patch_size", side, 0);
+        attn_gguf_copy_size(&w, "merge_size", "spatial_merge_size", ATTN_MAX_LAYER, 2);
         attn_gguf_put_size(
             &w, "min_pixels",
             attn_gguf_key_count(&w, "image_min_pixels", kind == &kinds[QWEN3] ? 65536 : 3136));
