@@ -267,7 +267,7 @@ static enum attn_status locate_blob(const char *store, const struct attn_json *j
     ATTN_TRY(attn_json_get_string(json, object, "digest", &digest, err));
     if (!digest || strncmp(digest, head, n) != 0 || strlen(digest + n) != DIGEST_SIZE ||
         strspn(digest + n, digits) != DIGEST_SIZE)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "digest",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "digest",
                                 "is '%s', expected sha256: and %d hexadecimal digits",
                                 attn_quote_string(digest ? digest : "").text, DIGEST_SIZE);
     size = snprintf(path, ATTN_PATH_SIZE, "%s/blobs/sha256-%s", store, digest + n);
@@ -290,7 +290,7 @@ static enum attn_status get_items(const struct attn_json *json, const struct att
          item = attn_node_next(item))
         is_list = is_list && attn_node_is_object(item);
     if (!is_list)
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is no list of objects, expected one");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is no list of objects, expected one");
     *first = attn_node_first(list);
     return ATTN_OK;
 }
@@ -365,7 +365,7 @@ static enum attn_status choose_manifest(const struct attn_json *json,
         if (!runner || strcmp(runner, "ollama") == 0 || strcmp(runner, "llamacpp") == 0)
             return ATTN_OK;
     }
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "manifests",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "manifests",
                             "has none with runner ollama or llamacpp");
 }
 

@@ -48,7 +48,7 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
         for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
             is_known = is_known || strcmp(other_keys[i], key) == 0;
         if (!is_known)
-            return attn_json_refuse(json, err, ATTN_FORMAT, key,
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key,
                                     "is not a key of model_type 'attn'");
     }
     return ATTN_OK;
@@ -70,7 +70,7 @@ static enum attn_status get_word(const struct attn_json *json,
             *value = i;
             return ATTN_OK;
         }
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, field->key, "is '%s', expected %s",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, field->key, "is '%s', expected %s",
                             attn_quote_string(text).text, field->expected);
 }
 
@@ -212,7 +212,7 @@ static enum attn_status read_components(const struct attn_json *json, struct att
          node; node = attn_node_next(node))
         n++;
     if (n != config->d_model || n > MOST_COMPONENTS)
-        return attn_json_refuse(
+        return ATTN_JSON_REFUSE(
             json, err, ATTN_FORMAT, "output",
             "is 'stream', expected 'labels', a list of d_model %zu names, at most %d",
             config->d_model, MOST_COMPONENTS);
@@ -233,13 +233,13 @@ static enum attn_status read_outputs(const struct attn_json *json, struct attn_c
 
     ATTN_TRY(attn_json_get_size(json, root, "n_output", 1, ATTN_MAX_VOCAB, &n, err));
     if (has_labels && config->output != ATTN_OUTPUT_STREAM)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "labels",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "labels",
                                 "names components of the stream, and needs 'output' 'stream'; "
                                 "'id2label' names other outputs");
     if ((n == 0 || n == config->n_vocab) && !attn_node_find(root, "id2label"))
         return config->output == ATTN_OUTPUT_STREAM ? read_components(json, config, err) : ATTN_OK;
     if (config->output != ATTN_OUTPUT_OWN)
-        return attn_json_refuse(json, err, ATTN_FORMAT, n > 0 ? "n_output" : "id2label",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, n > 0 ? "n_output" : "id2label",
                                 "needs 'output' 'own', a matrix of its own");
     config->n_token = config->n_vocab;
     config->n_vocab = n > 0 ? n : config->n_vocab;
@@ -276,7 +276,7 @@ static enum attn_status read_config(ATTN_CONFIG_ARGS)
                                     config->n_layer, layers->is_cross, err));
     if (config->source_positions == ATTN_POSITIONS_NONE || attn_config_has_cross(config))
         return ATTN_OK;
-    attn_json_refuse(json, err, ATTN_FORMAT, "source_positions",
+    ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "source_positions",
                      "is 'learned', but no block attends to a source");
     attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
     return ATTN_FORMAT;

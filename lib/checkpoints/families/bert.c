@@ -206,7 +206,7 @@ static enum attn_status read_bert(ATTN_CONFIG_ARGS)
 
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
                                 "is '%s', this version reads 'absolute'",
                                 attn_quote_string(positions).text);
     if (config->n_type > 0)
@@ -240,7 +240,7 @@ static enum attn_status set_padding(const struct attn_json *json, size_t pad,
                                     struct attn_config *config, struct attn_error *err)
 {
     if (pad + 1 >= config->n_ctx)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "max_position_embeddings",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "max_position_embeddings",
                                 "is %zu, expected more than pad_token_id + 1, %zu", config->n_ctx,
                                 pad + 1);
     config->first_position = pad + 1;
@@ -340,7 +340,7 @@ static enum attn_status read_albert(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_get_width(json, "embedding_size", &config->d_embed, err));
     ATTN_TRY(attn_json_get_size(json, root, "inner_group_num", 1, ATTN_MAX_LAYER, &n_inner, err));
     if (n_inner != 1)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "inner_group_num",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "inner_group_num",
                                 "is %zu, this version reads 1", n_inner);
     ATTN_TRY(read_bert(json, form, config, layers, err));
     return attn_json_get_size(json, root, "num_hidden_groups", 1, config->n_layer, &config->n_group,
@@ -390,11 +390,11 @@ static enum attn_status read_rotary_bert(ATTN_CONFIG_ARGS)
         ATTN_TRY(attn_json_get_string(json, root, "activation_function", &activation, err));
         ATTN_TRY(attn_json_get_double(json, root, "rotary_emb_fraction", 0, 1, &share, err));
         if (strcmp(activation, "swiglu") != 0)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "activation_function",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "activation_function",
                                     "is '%s', this version reads 'swiglu'",
                                     attn_quote_string(activation).text);
         if (share != 1)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rotary_emb_fraction",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "rotary_emb_fraction",
                                     "is %.15g, this version reads 1", share);
     }
     return read_bert(json, &own, config, layers, err);
@@ -478,7 +478,7 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
     size_t mask = SIZE_MAX;
 
     if (given && attn_node_is_null(given)) /* transformers then uses no positions at all */
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
                                 "is null, expected 'absolute' or 'rotary'");
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") == 0) {
@@ -490,7 +490,7 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
         ATTN_TRY(check_esm_rope(json, config, layers, err));
         config->n_ctx = SIZE_MAX;
     } else {
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
                                 "is '%s', this version reads 'absolute' and 'rotary'",
                                 attn_quote_string(positions).text);
     }

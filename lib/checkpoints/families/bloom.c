@@ -202,7 +202,7 @@ static enum attn_status read_mpt(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_json_get_double(json, object, "alibi_bias_max", 8, 8, &most, err));
     ATTN_TRY(attn_json_get_string(json, object, "attn_type", &type, err));
     if (type && strcmp(type, "multihead_attention") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "attn_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "attn_type",
                                 "is '%s', which is not read", attn_quote_string(type).text);
     ATTN_TRY(attn_config_read_switches(json, object, clip, config, err));
     ATTN_TRY(attn_json_get_double(json, object, "softmax_scale", 1e-30, 1e30, &scale, err));

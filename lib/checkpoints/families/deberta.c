@@ -81,7 +81,7 @@ static enum attn_status read_terms(const struct attn_json *json, struct attn_pla
                 break;
         }
         if (!text || *text)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "pos_att_type",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "pos_att_type",
                                     "has another item than 'c2p' and 'p2c', which this version "
                                     "reads");
     }
@@ -137,7 +137,7 @@ static enum attn_status read_places(const struct attn_json *json, struct attn_co
     places->has_norm = has_layer_norm(norms);
     if (places->n_bucket > 0 &&
         (places->n_bucket < 2 || places->farthest <= places->n_bucket / 2 + 1))
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_buckets",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "position_buckets",
                                 "is %zu for distances up to %zu, expected at least 2, and more "
                                 "distances than half of it and 1",
                                 places->n_bucket, places->farthest);
@@ -178,11 +178,11 @@ static enum attn_status read_convolution(const struct attn_json *json, struct at
     ATTN_TRY(attn_config_set_activation(json, &config->places.conv_act_fn, "conv_act", name, err));
     ATTN_TRY(attn_json_get_size(json, root, "conv_groups", 1, ATTN_MAX_WIDTH, n_group, err));
     if (config->d_model % *n_group != 0)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "conv_groups",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "conv_groups",
                                 "is %zu, expected a divisor of 'hidden_size', %zu", *n_group,
                                 config->d_model);
     if (*width % 2 == 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "conv_kernel_size",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "conv_kernel_size",
                                 "is %zu, expected an odd number", *width);
     for (size_t layer = 1; layer < config->n_layer; layer++)
         attn_config_lack(layers, layer, ATTN_SITES(ATTN_SITE_CONV_OUT));
@@ -204,7 +204,7 @@ static enum attn_status read_deberta(ATTN_CONFIG_ARGS)
     ATTN_TRY(
         attn_json_get_size(json, root, "attention_head_size", 1, ATTN_MAX_WIDTH, &d_head, err));
     if (d_head > 0 && d_head != config->d_head)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "attention_head_size",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "attention_head_size",
                                 "is %zu, this version reads %zu, hidden_size / "
                                 "num_attention_heads",
                                 d_head, config->d_head);

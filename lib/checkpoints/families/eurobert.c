@@ -45,7 +45,7 @@ static enum attn_status read_eurobert(ATTN_CONFIG_ARGS)
     while (i < sizeof known / sizeof *known && strcmp(known[i].name, pooling) != 0)
         i++;
     if (i == sizeof known / sizeof *known)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "classifier_pooling",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "classifier_pooling",
                                 "is '%s', expected 'late', 'mean' or 'bos'",
                                 attn_quote_string(pooling).text);
     config->pooling = known[i].pooling;

@@ -85,7 +85,7 @@ static enum attn_status read_count(const struct attn_json *json, struct attn_con
                                 &config->n_expert_used, err));
     if (config->n_expert_used <= config->n_expert)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "num_experts_per_tok", "is %zu of %zu experts",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "num_experts_per_tok", "is %zu of %zu experts",
                             config->n_expert_used, config->n_expert);
 }
 
@@ -318,7 +318,7 @@ static enum attn_status read_phimoe(ATTN_CONFIG_ARGS)
     config->n_expert_used = 2;
     if (config->n_expert >= 2)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "num_local_experts",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "num_local_experts",
                             "is %zu, expected 2 or more", config->n_expert);
 }
 

@@ -132,7 +132,7 @@ static enum attn_status share_keys(const struct attn_json *json, const struct at
     ATTN_TRY(attn_json_get_size(json, attn_json_root(json), key, 0, ATTN_MAX_LAYER, &n, err));
     ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "use_double_wide_mlp", &is_wide, err));
     if (n >= config->n_layer)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key,
                                 "is %zu, expected less than the %zu layers", n, config->n_layer);
     first = config->n_layer - n;
     for (size_t layer = first; layer < config->n_layer; layer++) {
@@ -142,12 +142,12 @@ static enum attn_status share_keys(const struct attn_json *json, const struct at
         while (from-- > 0 && layers->attention[from].kind != layers->attention[layer].kind)
             continue;
         if (from >= first)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key,
                                     "is %zu, but no layer before them has the keys of layer %zu", n,
                                     layer);
         if (layers->dims[from].d_head != own->d_head ||
             layers->dims[from].n_kv_head != own->n_kv_head)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key,
                                     "is %zu, but layers %zu and %zu have keys of other sizes", n,
                                     from, layer);
         own->kv_layer = from;
@@ -213,7 +213,7 @@ static enum attn_status refuse_parts(const struct attn_json *json, struct attn_e
 
     if (!both || (word && strcmp(word, "vision") == 0)) /* positions of a picture see each other */
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_bidirectional_attention",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "use_bidirectional_attention",
                             "is set, which this version does not support");
 }
 
@@ -232,7 +232,7 @@ static enum attn_status read_inputs(const struct attn_json *json, struct attn_co
         attn_json_get_size(json, root, keys[1], 1, ATTN_MAX_VOCAB, &config->n_layer_token, err));
     if (config->d_layer_input == 0 || config->n_layer_token >= config->n_vocab)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, keys[1], "is %zu, less than 'vocab_size'",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, keys[1], "is %zu, less than 'vocab_size'",
                             config->n_layer_token);
 }
 
@@ -260,11 +260,11 @@ static enum attn_status read_experts(const struct attn_json *json, struct attn_c
                                   sizes[i].key, attn_config_quote(json).text);
     }
     if (config->n_expert_used > config->n_expert)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "top_k_experts", "is %zu of %zu experts",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "top_k_experts", "is %zu of %zu experts",
                                 config->n_expert_used, config->n_expert);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (layers->dims[layer].d_mlp != config->d_mlp)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_double_wide_mlp",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "use_double_wide_mlp",
                                     "is set beside 'enable_moe_block'");
     config->d_shared_expert = config->d_mlp;
     config->expert_weights = ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED;

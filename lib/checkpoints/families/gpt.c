@@ -178,20 +178,20 @@ static enum attn_status read_neo(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     ATTN_TRY(attn_json_get_size(json, root, "window_size", 1, ATTN_MAX_CTX, &window, err));
     if (items && !add_items(items, config->n_layer, are_local, &n))
-        return attn_json_refuse(json, err, ATTN_FORMAT, "attention_types",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "attention_types",
                                 "does not hold items such as [[\"global\", \"local\"], 12], of the "
                                 "types 'global' and 'local' alone");
     /* Without a list, layers are global and local in turn; this default has 24 layers. */
     for (; !items && !has_names && n < 24 && n < config->n_layer; n++)
         are_local[n] = n % 2 == 1;
     if ((items || !has_names) && n != config->n_layer)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "attention_types",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "attention_types",
                                 "names the types of %s layers than num_layers %zu",
                                 n < config->n_layer ? "fewer" : "more", config->n_layer);
     ATTN_TRY(
         attn_config_read_words(json, "attention_layers", words, config->n_layer, are_named, err));
     if (items && has_names && memcmp(are_local, are_named, n) != 0)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "attention_layers",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "attention_layers",
                                 "differs from 'attention_types'");
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->attention[layer].is_scaled = false;

@@ -58,7 +58,7 @@ static enum attn_status read_mlp(const struct attn_json *json, size_t *d_mlp,
     }
     if (*d_mlp > 0 && *d_mlp <= ATTN_MAX_WIDTH)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "block_ffn_dim_multiplier",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "block_ffn_dim_multiplier",
                             "makes an MLP of width %zu", *d_mlp);
 }
 

@@ -28,7 +28,7 @@ static enum attn_status read_limits(const struct attn_json *json, struct attn_co
 
         if (n == 2 || !attn_node_is_array(list) ||
             (!is_infinite && !attn_node_double(node, &limits[n])))
-            return attn_json_refuse(json, err, ATTN_FORMAT, "time_step_limit",
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "time_step_limit",
                                     "is not a list of two numbers");
         limits[n] = is_infinite ? (double)INFINITY : limits[n];
     }
@@ -36,7 +36,7 @@ static enum attn_status read_limits(const struct attn_json *json, struct attn_co
     config->step_most = limits[1];
     if (!list || (n == 2 && limits[0] <= limits[1]))
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "time_step_limit",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "time_step_limit",
                             "is not a list of two numbers, the smaller one first");
 }
 
@@ -173,7 +173,7 @@ static enum attn_status read_factors(const struct attn_json *json, const char *k
             factors[i] = (float)factor;
     return i == n
                ? ATTN_OK
-               : attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of %zu numbers", n);
+               : ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not a list of %zu numbers", n);
 }
 
 static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
@@ -202,7 +202,7 @@ static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_factors(json, "mlp_multipliers", 2, of_mlp, err));
     for (size_t i = 0; i < 2; i++)
         if (of_mlp[i] <= 0)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mlp_multipliers",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "mlp_multipliers",
                                     "has %g, expected numbers above 0", (double)of_mlp[i]);
     ATTN_TRY(read_factors(json, "ssm_multipliers", 5, config->factors.mixer_parts, err));
     config->factors.mlp_pre = (double)of_mlp[0];

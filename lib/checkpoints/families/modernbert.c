@@ -68,7 +68,7 @@ static enum attn_status read_modernbert(ATTN_CONFIG_ARGS)
     if (strcmp(pooling, "mean") == 0)
         config->pooling = ATTN_POOLING_MEAN;
     else if (strcmp(pooling, "cls") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "classifier_pooling",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "classifier_pooling",
                                 "is '%s', expected 'cls' or 'mean'",
                                 attn_quote_string(pooling).text);
     return attn_config_refuse_stretched(json, config, layers, err);

@@ -106,14 +106,14 @@ static enum attn_status read_kinds(const struct attn_json *json, int kinds[ATTN_
     list = list ? list : attn_config_find_given(root, "layers_block_type");
     ATTN_TRY(attn_json_get_string(json, root, "hybrid_override_pattern", &pattern, err));
     if (list && !attn_node_is_array(list))
-        return attn_json_refuse(json, err, ATTN_FORMAT, "layer_types", "is not a list of types");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "layer_types", "is not a list of types");
     for (const struct attn_node *node = list ? attn_node_first(list) : NULL;
          list ? node != NULL : pattern[n] != '\0'; n++) {
         const char letter[2] = {list ? '\0' : pattern[n], '\0'};
         const char *word = list ? attn_node_string(node) : letter;
 
         if (n == ATTN_MAX_LAYER)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "layer_types", "has too many items");
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "layer_types", "has too many items");
         kinds[n] = word ? kind_of(word) : -1;
         if (kinds[n] < 0)
             return refuse_kind(json, n, word ? word : "", err);
@@ -121,7 +121,7 @@ static enum attn_status read_kinds(const struct attn_json *json, int kinds[ATTN_
     }
     *n_layer = n;
     return n > 0 ? ATTN_OK
-                 : attn_json_refuse(json, err, ATTN_FORMAT, "layer_types", "names no layer");
+                 : ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "layer_types", "names no layer");
 }
 
 /* Reads the sizes and the parts of the layers of Mamba2. */
@@ -168,15 +168,15 @@ static enum attn_status check_router(const struct attn_json *json, const struct 
     ATTN_TRY(
         attn_config_check_divides(json, "n_group", router->n_group, "n_routed_experts", n, err));
     if (router->n_group > 1 && n / router->n_group < 2)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "n_group",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "n_group",
                                 "is %zu, expected groups of two experts and more of %zu",
                                 router->n_group, n);
     if (router->n_group_used > router->n_group)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "topk_group", "is %zu of %zu groups",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "topk_group", "is %zu of %zu groups",
                                 router->n_group_used, router->n_group);
     if (config->n_expert_used <= n / router->n_group * router->n_group_used)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "num_experts_per_tok",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "num_experts_per_tok",
                             "is %zu of %zu experts in the chosen groups", config->n_expert_used,
                             n / router->n_group * router->n_group_used);
 }

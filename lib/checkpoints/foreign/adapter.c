@@ -100,7 +100,7 @@ static enum attn_status check_field(const struct settings *settings, const struc
             return ATTN_OK;
         expected = known[i].expected;
     }
-    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s%s",
+    return ATTN_JSON_REFUSE(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s%s",
                             text ? attn_quote_string(text).text : "set",
                             expected ? "expected " : "which may change the result and is not read",
                             expected ? expected : "");
@@ -134,7 +134,7 @@ static enum attn_status read_patterns(struct settings *settings, enum field k)
         text = ".*";
     for (size_t n = 0; node; node = node == whole ? NULL : attn_node_next(node)) {
         if (!is_list && ++n > MAX_PATTERNS)
-            return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
+            return ATTN_JSON_REFUSE(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
                                     "is an object of more than %d patterns, expected fewer",
                                     MAX_PATTERNS);
         ATTN_TRY(ATTN_GROW(settings->patterns, settings->capacity, settings->n + 1, settings->err));
@@ -197,7 +197,7 @@ static enum attn_status match(const struct settings *settings, enum field k, con
             if (status == ATTN_NO_MEMORY)
                 return attn_error_no_memory(settings->err);
             if (status != ATTN_OK)
-                return attn_json_refuse(
+                return ATTN_JSON_REFUSE(
                     settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
                     "is a pattern that takes too long to match, expected a simpler one");
         }
@@ -257,7 +257,7 @@ static enum attn_status read_pattern(const struct settings *settings, enum field
     ATTN_TRY(match(settings, k, module, &found));
     if (!found || attn_node_double(found->node, value))
         return ATTN_OK;
-    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
+    return ATTN_JSON_REFUSE(settings->json, settings->err, ATTN_UNSUPPORTED, fields[k].name,
                             "is without a number, expected a number for each name");
 }
 

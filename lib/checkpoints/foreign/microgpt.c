@@ -251,7 +251,7 @@ static enum attn_status read_settings(struct reading *r, bool *lacks_heads)
     if (find_setting(r, "act_fn", &json, &object))
         ATTN_TRY(attn_json_get_string(json, object, "act_fn", &r->act_fn, r->err));
     if (strcmp(r->act_fn, "relu") != 0 && strcmp(r->act_fn, "relu2") != 0)
-        return attn_json_refuse(json, r->err, ATTN_UNSUPPORTED, "act_fn",
+        return ATTN_JSON_REFUSE(json, r->err, ATTN_UNSUPPORTED, "act_fn",
                                 "is '%s', expected 'relu' or 'relu2'",
                                 attn_quote_string(r->act_fn).text);
     *lacks_heads = !find_setting(r, "n_head", &json, &object);
@@ -259,7 +259,7 @@ static enum attn_status read_settings(struct reading *r, bool *lacks_heads)
     if (!*lacks_heads)
         ATTN_TRY(attn_json_get_size(json, object, "n_head", 1, r->d_model, &r->n_head, r->err));
     if (r->d_model % r->n_head != 0)
-        return attn_json_refuse(json, r->err, ATTN_FORMAT, "n_head",
+        return ATTN_JSON_REFUSE(json, r->err, ATTN_FORMAT, "n_head",
                                 "is %s%zu, expected a divisor of %zu, the width of 'wte'",
                                 *lacks_heads ? "missing and taken to be " : "", r->n_head,
                                 r->d_model);

@@ -45,7 +45,7 @@ static enum attn_status read_windows(const struct attn_json *json, size_t n_laye
         const size_t n = strcspn(at, ",");
 
         if (!attn_parse_int(at, n, 1, ATTN_MAX_CTX, &width) || at[n] != ',')
-            return attn_json_refuse(json, err, ATTN_FORMAT, "layer_windows",
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "layer_windows",
                                     "has no width for layer %zu", layer);
         attn_config_set_window(&layers->attention[layer], (size_t)width);
         at += n + 1;
@@ -76,14 +76,14 @@ static enum attn_status read_nanochat(ATTN_CONFIG_ARGS)
 {
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     if (config->d_head > config->d_model) /* norms share the weights 1 of the stream */
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "head_dim",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "head_dim",
                                 "is %zu, expected at most 'hidden_size' %zu", config->d_head,
                                 config->d_model);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct attn_rope *rope = &layers->rope[layer];
 
         if (rope->type != ATTN_ROPE_DEFAULT)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "rope_type",
                                     "is not 'default', which a nanochat has");
         rope->type = ATTN_ROPE_LINEAR;
         rope->factor = -1;

@@ -32,7 +32,7 @@ struct sentence_reader {
 static enum attn_status refuse(const struct attn_json *json, const char *key, const char *value,
                                struct attn_error *err)
 {
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key,
                             "is '%s', which this version does not read",
                             attn_quote_string(value).text);
 }

@@ -110,7 +110,7 @@ enum attn_status attn_trained_size(const struct attn_json *own, const char *cons
 
         ATTN_TRY(attn_json_get_size(own, attn_json_root(own), two[i], 1, MOST_SIZE, &given, err));
         if (*size > 0 && given != *size)
-            return attn_json_refuse(own, err, ATTN_INVALID, two[i],
+            return ATTN_JSON_REFUSE(own, err, ATTN_INVALID, two[i],
                                     "is %zu, and the checkpoint has %zu", given, *size);
         *size = given;
     }
@@ -525,7 +525,7 @@ static enum attn_status write_2026(struct trained *t, const struct nanochat *ver
 
     ATTN_TRY(attn_json_get_string(meta, sizes, "window_pattern", &pattern, t->err));
     if (*pattern == '\0' || strspn(pattern, "LSls") != strlen(pattern))
-        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "window_pattern",
+        return ATTN_JSON_REFUSE(meta, t->err, ATTN_FORMAT, "window_pattern",
                                 "is '%s', expected letters L and S",
                                 attn_quote_string(pattern).text);
     if (!version->has_lambdas)
@@ -560,12 +560,12 @@ static enum attn_status write_nanochat(struct trained *t, const struct nanochat 
     size_t n_key;
 
     if (!attn_node_is_object(config))
-        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "model_config", "is no object");
+        return ATTN_JSON_REFUSE(meta, t->err, ATTN_FORMAT, "model_config", "is no object");
     for (int i = 0; i < N_SIZE; i++)
         ATTN_TRY(attn_json_get_size(meta, config, args[i], 1, MOST_SIZE, &t->sizes[i], t->err));
     for (int i = 0; i < N_SIZE; i++)
         if (t->sizes[i] == 0)
-            return attn_json_refuse(meta, t->err, ATTN_FORMAT, args[i], "is missing");
+            return ATTN_JSON_REFUSE(meta, t->err, ATTN_FORMAT, args[i], "is missing");
     n_key = t->sizes[HEADS];
     ATTN_TRY(attn_json_get_size(meta, config, "n_kv_head", 1, MOST_SIZE, &n_key, t->err));
     ATTN_TRY(read_own(t));
@@ -578,11 +578,11 @@ static enum attn_status write_nanochat(struct trained *t, const struct nanochat 
             "and files do not say which: `config` with "
             "{\"final_logit_softcapping\": 20}";
     if (t->sizes[VOCABULARY] > padded)
-        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "vocab_size",
+        return ATTN_JSON_REFUSE(meta, t->err, ATTN_FORMAT, "vocab_size",
                                 "is %zu, and the embedding has %zu rows", t->sizes[VOCABULARY],
                                 padded);
     if (t->sizes[LAYERS] > MOST_LAYERS)
-        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "n_layer", "is %zu, expected at most %d",
+        return ATTN_JSON_REFUSE(meta, t->err, ATTN_FORMAT, "n_layer", "is %zu, expected at most %d",
                                 t->sizes[LAYERS], MOST_LAYERS);
     ATTN_TRY(rename_all(t, &of_nanochat, NULL, padded, t->sizes[VOCABULARY]));
     attn_buffer_append_format(

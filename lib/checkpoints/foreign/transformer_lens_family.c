@@ -105,7 +105,7 @@ static enum attn_status get_word(const struct attn_json *json, const char *key,
             return ATTN_OK;
         }
     return !text ? ATTN_OK
-                 : attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+                 : ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key,
                                     "is '%s', which this version does not read",
                                     attn_quote_string(text).text);
 }
@@ -128,7 +128,7 @@ static enum attn_status read_norm(const struct attn_json *json, struct attn_conf
     config->norm_eps = (float)eps;
     config->has_final_norm = config->norm != ATTN_NORM_NONE;
     if (config->norm == ATTN_NORM_NONE && config->has_final_rms)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "final_rms",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "final_rms",
                                 "is true, but 'normalization_type' is null");
     config->has_final_rms = config->has_final_rms && attn_config_norms_mean(config);
     return ATTN_OK;
@@ -220,7 +220,7 @@ static enum attn_status read_scaling(const struct attn_json *json, struct attn_r
     while (type && i < 5 && strcmp(words[i], type) != 0)
         i++;
     if (i == 5)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_scaling",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "rope_scaling",
                                 "is of type '%s', expected 'linear', 'dynamic' or 'llama3'",
                                 attn_quote_string(type).text);
     rope->factor = 1;
@@ -233,7 +233,7 @@ static enum attn_status read_scaling(const struct attn_json *json, struct attn_r
         const double width = (double)rope->d_rotary;
 
         if (rope->d_rotary == 2)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_scaling",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "rope_scaling",
                                     "is '%s', which needs a 'rotary_dim' above 2", type);
         rope->theta *= attn_pow(rope->factor, width / (width - 2));
         rope->factor = 0;
@@ -266,7 +266,7 @@ static enum attn_status read_positions(const struct attn_json *json, bool turns_
         return ATTN_OK;
     ATTN_TRY(get_size(json, "rotary_dim", ATTN_MAX_WIDTH, &rope.d_rotary, err));
     if (rope.d_rotary % 2 != 0 || rope.d_rotary > config->d_head)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "rotary_dim",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "rotary_dim",
                                 "is %zu, expected an even number up to d_head %zu", rope.d_rotary,
                                 config->d_head);
     ATTN_TRY(attn_json_get_double(json, root, "rotary_base", 1e-6, 1e30, &rope.theta, err));

@@ -412,11 +412,11 @@ static enum attn_status read_state(struct reader *r, const struct attn_json *jso
             shape[i] = 0;
     if (item || shape[0] < 1 || shape[1] < 1 ||
         !attn_checked_mul((size_t)shape[0], (size_t)shape[1], n))
-        return attn_json_refuse(json, r->err, ATTN_FORMAT, "shape",
+        return ATTN_JSON_REFUSE(json, r->err, ATTN_FORMAT, "shape",
                                 "is no pair of sizes, [outputs, inputs]");
     c->n_out = (size_t)shape[0], c->n_in = (size_t)shape[1];
     if (c->group == 0)
-        return attn_json_refuse(json, r->err, ATTN_FORMAT, "blocksize", "is missing");
+        return ATTN_JSON_REFUSE(json, r->err, ATTN_FORMAT, "blocksize", "is missing");
     if (!is_nested)
         return ATTN_OK;
     ATTN_TRY(attn_json_get_size(json, root, "nested_blocksize", 1, 1 << 20, &c->n_nested, r->err));
@@ -424,7 +424,7 @@ static enum attn_status read_state(struct reader *r, const struct attn_json *jso
     c->nested_offset = (float)offset;
     return c->n_nested > 0
                ? ATTN_OK
-               : attn_json_refuse(json, r->err, ATTN_FORMAT, "nested_blocksize", "is missing");
+               : ATTN_JSON_REFUSE(json, r->err, ATTN_FORMAT, "nested_blocksize", "is missing");
 }
 
 static enum attn_status plan_bnb4(struct reader *r)

@@ -68,7 +68,7 @@ static const unsigned widths[] = {
 static enum attn_status refuse_text(const struct attn_json *json, const char *key,
                                     const char *value, struct attn_error *err)
 {
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is '%s', which is not read",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key, "is '%s', which is not read",
                             attn_quote_string(value).text);
 }
 
@@ -99,7 +99,7 @@ static enum attn_status check_words(const struct attn_json *json, enum attn_quan
         if (!(choices[i].quantizers >> quantizer & 1) || !node || !is_set(node))
             continue;
         if (!*word)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is set, which is not read");
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key, "is set, which is not read");
         ATTN_TRY(attn_json_get_string(json, object, key, &value, err));
         while (*word && strcasecmp(value, *word) != 0)
             word++;
@@ -114,7 +114,7 @@ static enum attn_status check_bits(const struct attn_json *json, enum attn_quant
 {
     if (bits < 32 && (widths[quantizer] >> bits & 1) != 0)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is %zu, which is not read", bits);
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key, "is %zu, which is not read", bits);
 }
 
 bool attn_scheme_fits_mlx(const char *mode, size_t bits, size_t group_size)
@@ -154,7 +154,7 @@ static enum attn_status read_mlx(struct attn_scheme *scheme, struct attn_error *
     ATTN_TRY(attn_json_get_string(json, scheme->object, "mode", &mode, err));
     if (attn_scheme_fits_mlx(mode, width->bits, width->group_size))
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, "group_size",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "group_size",
                             "is %zu, which '%s' with %zu bits does not have", width->group_size,
                             mode, width->bits);
 }
@@ -171,7 +171,7 @@ static enum attn_status read_group(const struct attn_scheme *scheme, size_t *siz
     *size = value < 0 ? 0 : (size_t)value;
     if (value != 0)
         return ATTN_OK;
-    return attn_json_refuse(scheme->json, err, ATTN_FORMAT, key,
+    return ATTN_JSON_REFUSE(scheme->json, err, ATTN_FORMAT, key,
                             "is 0, expected -1 or a number from 1");
 }
 
@@ -194,7 +194,7 @@ static enum attn_status read_block(const struct attn_json *json, const struct at
     }
     if (n == 2 && !item)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, key, "is no pair of numbers from 1");
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is no pair of numbers from 1");
 }
 
 /* Reads the groups of compressed-tensors; the first one is what most modules have. */
@@ -272,7 +272,7 @@ static enum attn_status read_method(struct attn_scheme *scheme, struct attn_erro
         ATTN_TRY(attn_json_get_string(json, object, "format", &format, err));
         ATTN_TRY(attn_json_get_string(json, object, "checkpoint_format", &older, err));
         if (format && older && strcasecmp(format, older) != 0)
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "format",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "format",
                                     "is '%s' and 'checkpoint_format' is '%s', expected one format",
                                     format, older);
         format = format ? format : older;
@@ -329,7 +329,7 @@ static enum attn_status find_object(struct attn_scheme *scheme, enum attn_quanti
         if (node && attn_node_is_object(node) && attn_node_first(node))
             scheme->object = node;
         else if (node && i % 3 > 0 && !attn_node_is_object(node) && !attn_node_is_null(node))
-            return attn_json_refuse(scheme->json, err, ATTN_FORMAT, keys[i % 3],
+            return ATTN_JSON_REFUSE(scheme->json, err, ATTN_FORMAT, keys[i % 3],
                                     "is no object, as the settings of a quantization are");
     }
     return ATTN_OK;

@@ -608,7 +608,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     if (side->row->front)
         ATTN_TRY(attn_class_get_bool(side->found, "add_prefix_space", &has_space, err));
     if (!has_space) /* transformers 5 then drops every space */
-        return attn_json_refuse(side->config, err, ATTN_UNSUPPORTED, "add_prefix_space",
+        return ATTN_JSON_REFUSE(side->config, err, ATTN_UNSUPPORTED, "add_prefix_space",
                                 "is false, which is not read for this class");
     ATTN_TRY(read_ids(side, err));
     n_read = tokenizer->vocabulary.n;

@@ -7,7 +7,6 @@
 #include "formats/json.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/json_reader.h"
@@ -15,7 +14,6 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -294,19 +292,6 @@ static const struct attn_node *find_value(const struct attn_node *object, const 
     return !node || attn_node_is_null(node) ? NULL : node;
 }
 
-enum attn_status attn_json_refuse(const struct attn_json *json, struct attn_error *err,
-                                  enum attn_status status, const char *key, const char *format, ...)
-{
-    char what[ATTN_ERROR_MESSAGE_SIZE];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(key).text,
-                          attn_quote_string(json->name).text, what);
-}
-
 /* Reports that member KEY has the wrong type or value, and what was expected. */
 static enum attn_status refuse(const struct attn_json *json, const char *key,
                                const struct attn_node *node, const char *expected,
@@ -316,10 +301,10 @@ static enum attn_status refuse(const struct attn_json *json, const char *key,
     char number[32];
 
     if (cJSON_IsString(item))
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is the string '%s', expected %s",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is the string '%s', expected %s",
                                 attn_quote_string(item->valuestring).text, expected);
     snprintf(number, sizeof number, "%.15g", item->valuedouble);
-    return attn_json_refuse(json, err, ATTN_FORMAT, key, "is %s, expected %s",
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is %s, expected %s",
                             cJSON_IsNumber(item)   ? number
                             : cJSON_IsObject(item) ? "an object"
                             : cJSON_IsArray(item)  ? "an array"

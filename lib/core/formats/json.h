@@ -4,7 +4,7 @@
 #define ATTN_FORMATS_JSON_H
 
 #include "base/file.h"
-#include "base/status.h"
+#include "base/status_internal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,10 +80,8 @@ enum attn_status attn_json_get_bool(const struct attn_json *json, const struct a
 enum attn_status attn_json_get_string(const struct attn_json *json, const struct attn_node *object,
                                       const char *key, const char **value, struct attn_error *err);
 
-/* Sets ERR to STATUS and the message "'KEY' in 'FILE' " and FORMAT. */
-ATTN_PRINTF(5, 6)
-enum attn_status attn_json_refuse(const struct attn_json *json, struct attn_error *err,
-                                  enum attn_status status, const char *key, const char *format,
-                                  ...);
+/* Sets ERR to STATUS and the message "'KEY' in 'FILE' " and a format with its arguments. */
+#define ATTN_JSON_REFUSE(json, err, status, key, ...)                                              \
+    attn_refuse_in(err, status, attn_json_name(json), key, __VA_ARGS__)
 
 #endif

@@ -684,7 +684,7 @@ enum attn_status attn_config_set_activation(const struct attn_json *json, const 
     const enum attn_activation activation = attn_activation_find(name);
 
     if (activation == ATTN_N_ACTIVATION)
-        return attn_json_refuse(
+        return ATTN_JSON_REFUSE(
             json, err, ATTN_UNSUPPORTED, key,
             "is '%s', this version has gelu_new, gelu, relu, silu, tanh, quick_gelu and relu2",
             attn_quote_string(name).text);
@@ -709,7 +709,7 @@ enum attn_status attn_config_find_object(const struct attn_json *json,
     if (!node || attn_node_is_null(node))
         return ATTN_OK;
     if (!attn_node_is_object(node))
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not an object");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not an object");
     if (attn_node_first(node))
         *found = node;
     return ATTN_OK;

@@ -127,7 +127,7 @@ static enum attn_status find_task(const struct attn_json *json,
         else if (!config->is_encoder)
             config->output = ATTN_OUTPUT_NONE, config->has_output_bias = false;
         else
-            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "architectures",
+            return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "architectures",
                                     "is '%s', a head that this version does not read",
                                     attn_quote_string(name).text);
     }

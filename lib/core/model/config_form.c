@@ -71,7 +71,7 @@ enum attn_status attn_config_refuse(const struct attn_json *json, const struct a
             is_wished = has_zero(node);
         }
         if (is_wished)
-            return attn_json_refuse(
+            return ATTN_JSON_REFUSE(
                 json, err, ATTN_UNSUPPORTED, extra->key, "%s",
                 wish >= ATTN_WISH_FOREIGN
                     ? "would change the result, and models of this type do not have it"
@@ -190,7 +190,7 @@ static enum attn_status check_rotary_width(const struct attn_json *json,
     ATTN_TRY(attn_config_get_width(json, "head_dim", &width, err));
     if (width == config->d_head)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "head_dim",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "head_dim",
                             "is %zu, expected %zu, the width of the model divided by its heads",
                             width, config->d_head);
 }
@@ -287,7 +287,7 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
     if (!list)
         return ATTN_OK;
     if (!attn_node_is_array(list))
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of types");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not a list of types");
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
         const char *word = attn_node_string(node);
@@ -308,7 +308,7 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
     }
     if (n == n_layer)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, key,
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key,
                             "has %zu items, expected one for each of %zu layers", n, n_layer);
 }
 
@@ -322,7 +322,7 @@ enum attn_status attn_config_read_numbers(const struct attn_json *json, const ch
                                                                          : list;
          node; node = attn_node_next(node)) {
         if (!attn_node_is_array(list) || !attn_node_int(node, &layer) || layer < 0)
-            return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of layers");
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not a list of layers");
         if ((size_t)layer < n_layer)
             are_named[layer] = true;
     }

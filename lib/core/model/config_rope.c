@@ -58,7 +58,7 @@ static enum attn_status get_within(const struct rope_source *source, const char 
     if (*value < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'", key,
                               attn_config_quote(source->json).text);
-    return attn_json_refuse(source->json, err, ATTN_FORMAT, key,
+    return ATTN_JSON_REFUSE(source->json, err, ATTN_FORMAT, key,
                             "is %.15g, expected a number above %g", *value, min);
 }
 
@@ -141,7 +141,7 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
         return ATTN_OK;
     }
     if (source->keys->default_partial == 1 && !source->keys->takes_share && share != 1)
-        return attn_json_refuse(source->json, err, ATTN_UNSUPPORTED, keys[0],
+        return ATTN_JSON_REFUSE(source->json, err, ATTN_UNSUPPORTED, keys[0],
                                 "is %.15g, model_type '%s' turns whole heads", share,
                                 source->config->model_type);
     rope->d_rotary = (size_t)((double)source->d_head * share);
@@ -186,7 +186,7 @@ static enum attn_status read_llama3(const struct rope_source *source, struct att
     ATTN_TRY(read_original(source, (double)source->config->n_ctx, rope, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
-    return attn_json_refuse(source->json, err, ATTN_FORMAT, "high_freq_factor",
+    return ATTN_JSON_REFUSE(source->json, err, ATTN_FORMAT, "high_freq_factor",
                             "is %.15g, expected more than 'low_freq_factor' %.15g",
                             rope->high_freq_factor, rope->low_freq_factor);
 }
@@ -251,7 +251,7 @@ static enum attn_status read_numbers(const struct attn_json *json, const struct 
     }
     if (i == n)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, key, "has %zu items, expected %zu", i, n);
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "has %zu items, expected %zu", i, n);
 }
 
 /* Reads the list of factors, and the factors of cosines and sines for texts up to the original
@@ -370,7 +370,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
     if (rope->theta == 0)
         rope->theta = source->keys->default_theta;
     if (object && attn_node_find(object, "mrope_section") && !source->keys->has_sections)
-        return attn_json_refuse(source->json, err, ATTN_UNSUPPORTED, "mrope_section",
+        return ATTN_JSON_REFUSE(source->json, err, ATTN_UNSUPPORTED, "mrope_section",
                                 "is set, which this version does not support");
     if (!is_fixed)
         ATTN_TRY(get_within(source, (const char *const[]){"rope_theta", source->keys->theta}, 1,
@@ -423,7 +423,7 @@ enum attn_status attn_config_turn_patches(const struct attn_json *json, struct a
     ATTN_TRY(attn_json_get_string(
         json, given, attn_node_find(given, "rope_type") ? "rope_type" : "type", &type, err));
     if (strcmp(type, "axial") != 0 && strcmp(type, "default") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "rope_type",
                                 "is '%s', expected 'axial'", attn_quote_string(type).text);
     ATTN_TRY(attn_json_get_double(json, given && attn_node_find(given, "rope_theta") ? given : root,
                                   "rope_theta", 1, 1e30, &rope.theta, err));
@@ -456,7 +456,7 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
                        : attn_config_find_rope(json, root, &full.objects[0], err));
     if (form->unturned == ATTN_UNTURNED_FULL && !form->windows.may_be_null &&
         is_null(root, "sliding_window"))
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "sliding_window",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "sliding_window",
                                 "is null: no layer would turn positions");
     for (size_t i = 0; !is_nested && full.objects[0] && i < 2; i++)
         if (attn_node_find(full.objects[0], types[i]))

@@ -296,7 +296,7 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", key,
                               attn_config_quote(json).text);
     if (!attn_node_is_object(node))
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not an object");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not an object");
     *section = node;
     return ATTN_OK;
 }

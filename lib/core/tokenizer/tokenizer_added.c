@@ -81,7 +81,7 @@ static enum attn_status read_entry(const struct attn_json *json, const struct at
     else
         entry->content = attn_node_string(node);
     if (!entry->content || *entry->content == '\0')
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a token");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not a token");
     entry->size = strlen(entry->content);
     token->is_special = is_special;
     entry->has_flags = is_object;
@@ -180,7 +180,7 @@ static enum attn_status read_extras(struct added_files *files, const struct attn
     if (!list || attn_node_is_null(list))
         return ATTN_OK;
     if (!attn_node_is_array(list) && !attn_node_is_object(list))
-        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key, "is not a list");
     for (const struct attn_node *node = attn_node_first(list); node; node = attn_node_next(node)) {
         struct entry entry = {0};
 

@@ -173,10 +173,10 @@ enum attn_status attn_class_check(const struct attn_class *found, const struct a
     if (!is_code && (!found->name || (found->row && found->row->form < ATTN_CLASS_REFUSED)))
         return ATTN_OK;
     if (is_code)
-        attn_json_refuse(found->config, err, ATTN_UNSUPPORTED, "auto_map",
+        ATTN_JSON_REFUSE(found->config, err, ATTN_UNSUPPORTED, "auto_map",
                          "names code of its own, which is not run");
     else
-        attn_json_refuse(found->file, err, ATTN_UNSUPPORTED, found->key, "is '%s', %s no rule here",
+        ATTN_JSON_REFUSE(found->file, err, ATTN_UNSUPPORTED, found->key, "is '%s', %s no rule here",
                          attn_quote_string(found->name).text,
                          found->is_class ? "which has" : "whose tokenizer has");
     if (found->row && found->row->form == ATTN_CLASS_SLOW)
@@ -355,7 +355,7 @@ static enum attn_status get_string(const struct attn_class *found, const char *k
 static enum attn_status refuse_value(const struct attn_class *found, const char *key,
                                      const char *value, struct attn_error *err)
 {
-    return attn_json_refuse(found->config, err, ATTN_UNSUPPORTED, key,
+    return ATTN_JSON_REFUSE(found->config, err, ATTN_UNSUPPORTED, key,
                             "is '%s', which is not known", attn_quote_string(value).text);
 }
 

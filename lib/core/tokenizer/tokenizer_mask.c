@@ -22,7 +22,7 @@ static enum attn_status find_token(const struct attn_json *json, const char **to
     *token = attn_node_string(node);
     if (*token && **token)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_FORMAT, mask_key, "is not a token");
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, mask_key, "is not a token");
 }
 
 /* Returns the id of TOKEN, or -1. Searches the added tokens first, where a mask token usually is,

@@ -26,7 +26,7 @@ static enum attn_status read_alignment(const struct attn_json *json, const struc
         if (!head || !attn_node_int(layer, &at[0]) || !attn_node_int(head, &at[1]))
             continue;
         if (at[0] < 0 || at[1] < 0 || at[0] >= n_layer || at[1] >= (int64_t)config->n_head)
-            attn_json_refuse(json, &speech->bad_heads, ATTN_FORMAT, "alignment_heads",
+            ATTN_JSON_REFUSE(json, &speech->bad_heads, ATTN_FORMAT, "alignment_heads",
                              "has [%lld, %lld], the decoder has %lld layer%s of %zu head%s: it is "
                              "another size's file",
                              (long long)at[0], (long long)at[1], (long long)n_layer,
@@ -49,7 +49,7 @@ static void read_median(const struct attn_json *json, struct attn_speech *speech
     if (attn_json_get_size(json, attn_json_root(json), key, 1, 9999, &speech->n_median,
                            &speech->bad_median) == ATTN_OK &&
         speech->n_median % 2 == 0)
-        attn_json_refuse(json, &speech->bad_median, ATTN_FORMAT, key,
+        ATTN_JSON_REFUSE(json, &speech->bad_median, ATTN_FORMAT, key,
                          "is %zu, expected an odd number", speech->n_median);
 }
 
@@ -75,7 +75,7 @@ static void read_sound(const struct attn_source *source, const struct attn_model
         attn_json_get_size(json, root, "feature_size", n_mel, n_mel, &n_mel, err) == ATTN_OK &&
         attn_json_get_double(json, root, "dither", 0, 0, &dither, err) == ATTN_OK &&
         (sound->n_fft % 2 != 0 || sound->n_fft > 2 * encoder->config.n_ctx * sound->n_hop))
-        attn_json_refuse(json, err, ATTN_UNSUPPORTED, "n_fft",
+        ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "n_fft",
                          "is %zu, expected an even number of the samples heard", sound->n_fft);
     attn_json_free(json);
 }

@@ -160,7 +160,7 @@ struct steps_reading {
 static enum attn_status refuse(const struct steps_reading *reading, const char *key,
                                const char *found, const char *expected)
 {
-    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, key,
                             "is %s, expected %s", found, expected);
 }
 
@@ -199,7 +199,7 @@ static enum attn_status read_processor(const struct steps_reading *reading,
                                : names[i + 1] ? ", "
                                               : " or ",
                                names[i]);
-    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, key,
                             "is '%s', expected %s", attn_quote_string(type).text, expected);
 }
 
@@ -259,7 +259,7 @@ static enum attn_status read_size(const struct steps_reading *reading, const cha
     ATTN_TRY(read_side(reading, node, "height", height));
     ATTN_TRY(read_side(reading, node, "width", width));
     return *height > 0 && *width > 0 ? ATTN_OK
-                                     : attn_json_refuse(reading->json, reading->err, ATTN_FORMAT,
+                                     : ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_FORMAT,
                                                         key, "has no size, expected %s", expected);
 }
 
@@ -283,7 +283,7 @@ static enum attn_status read_channels(const struct steps_reading *reading, const
         if (i == N_CHANNEL - 1 && !at)
             return ATTN_OK;
     }
-    return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key,
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_FORMAT, key,
                             "is not understood, expected %d numbers%s", N_CHANNEL,
                             min > 0 ? " above 0" : "");
 }
@@ -340,7 +340,7 @@ static enum attn_status read_limits(const struct steps_reading *reading,
             return refuse(reading, "size", "not understood", "shortest_edge and longest_edge");
     for (size_t i = 0; size && i < 2; i++) /* the number at the top replaces that of `size` */
         if (!attn_node_find(size, names[i][0]) && !find(reading, names[i][1]))
-            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "size",
+            return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, "size",
                                     "has no '%s', expected shortest_edge and longest_edge",
                                     names[i][0]);
     for (size_t i = 0; i < 2; i++)
@@ -353,7 +353,7 @@ static enum attn_status read_limits(const struct steps_reading *reading,
     limits->factor = patch * merge;
     if (patch == vision->patch && merge == vision->merge)
         return ATTN_OK;
-    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED,
                             patch == vision->patch ? "merge_size" : "patch_size",
                             "is %zu, expected %zu, as in config.json",
                             patch == vision->patch ? merge : patch,
@@ -459,7 +459,7 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     last = last_size(steps);
     if (last.height == side && last.width == side)
         return ATTN_OK;
-    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED,
                             has_tiles && steps->most_tile == 0 && !steps->grids ? "max_image_size"
                             : steps->has_crop                                   ? "crop_size"
                                                                                 : "size",

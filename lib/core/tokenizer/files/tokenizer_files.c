@@ -21,7 +21,7 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(drop + at, size - at, &settings->drop[settings->n_drop]);
         if (length == 0)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "drop", "is not UTF-8");
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "drop", "is not UTF-8");
         settings->n_drop++;
     }
     return ATTN_OK;
@@ -38,7 +38,7 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
     if (!object || attn_node_is_null(object))
         return ATTN_OK;
     if (!attn_node_is_object(object))
-        return attn_json_refuse(json, err, ATTN_FORMAT, "tokenizer", "is not an object");
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "tokenizer", "is not an object");
     /* Unknown keys are refused, because a misspelt key would silently change ids. */
     for (const struct attn_node *node = attn_node_first(object); node;
          node = attn_node_next(node)) {

@@ -52,7 +52,7 @@ static enum attn_status read_pixtral(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_get_width(json, "num_channels", &image->n_channel, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     if (config->d_head % 2 != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, names.n_head,
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, names.n_head,
                                 "makes heads of width %zu, expected an even number",
                                 config->d_head);
     return attn_config_turn_patches(

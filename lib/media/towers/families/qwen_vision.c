@@ -95,11 +95,11 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_c
         if ((size_t)usual[i] < config->n_layer)
             layers->attention[usual[i]].kind = ATTN_ATTENTION_FULL;
     if (list && !attn_node_is_array(list))
-        return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "fullatt_block_indexes",
                                 "is not a list of layers");
     for (list = list ? attn_node_first(list) : NULL; list; list = attn_node_next(list)) {
         if (!attn_node_int(list, &layer) || layer < 0 || layer > ATTN_MAX_LAYER)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "fullatt_block_indexes",
                                     "is not a list of layers");
         if ((size_t)layer < config->n_layer)
             layers->attention[layer].kind = ATTN_ATTENTION_FULL;
@@ -120,7 +120,7 @@ static enum attn_status read_places(const struct attn_json *json, struct attn_im
     image->height = image->width = side * image->patch_height;
     return side * side == n
                ? ATTN_OK
-               : attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is %zu, expected a square", n);
+               : ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, key, "is %zu, expected a square", n);
 }
 
 static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
@@ -140,7 +140,7 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
     if (image->resample == ATTN_RESAMPLE_CORNERS)
         ATTN_TRY(read_places(json, image, err));
     if (config->d_head % 4 != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, form->names->n_head,
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, form->names->n_head,
                                 "makes heads of width %zu, expected a multiple of 4",
                                 config->d_head);
     ATTN_TRY(attn_config_turn_patches(

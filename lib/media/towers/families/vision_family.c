@@ -34,7 +34,7 @@ static enum attn_status read_side(const struct attn_vision_reading *reading, con
     }
     *side = (size_t)first;
     return n == 2 && !at ? ATTN_OK
-                         : attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                         : ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, key,
                                             "is not the side of a square");
 }
 
@@ -46,7 +46,7 @@ static enum attn_status read_sizes(const struct attn_vision_reading *reading)
     ATTN_TRY(read_side(reading, "image_size", &vision->side));
     ATTN_TRY(read_side(reading, "patch_size", &vision->patch));
     if (vision->patch > vision->side)
-        return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, "patch_size",
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_FORMAT, "patch_size",
                                 "is %zu, larger than 'image_size', %zu", vision->patch,
                                 vision->side);
     return ATTN_OK;
@@ -60,7 +60,7 @@ static enum attn_status read_smolvlm(const struct attn_vision_reading *reading)
     ATTN_TRY(attn_config_get_width(reading->json, "scale_factor", &vision->merge, reading->err));
     if (vision->side / vision->patch % vision->merge == 0)
         return ATTN_OK;
-    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "scale_factor",
+    return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, "scale_factor",
                             "is %zu, expected a divisor of %zu patches a side", vision->merge,
                             vision->side / vision->patch);
 }
@@ -84,7 +84,7 @@ static enum attn_status read_gemma3(const struct attn_vision_reading *reading)
     while (side * side < n_cell)
         side++;
     if (side * side != n_cell || side > n || n % side != 0)
-        return attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "mm_tokens_per_image",
+        return ATTN_JSON_REFUSE(json, reading->err, ATTN_UNSUPPORTED, "mm_tokens_per_image",
                                 "is %zu, expected a square whose root divides %zu patches a side",
                                 n_cell, n);
     vision->merge = n / side;
@@ -121,21 +121,21 @@ static enum attn_status read_sections(const struct attn_vision_reading *reading,
 
     ATTN_TRY(attn_json_get_bool(json, text, "use_sliding_window", &has_windows, err));
     if (has_windows)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_sliding_window",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "use_sliding_window",
                                 "is true, expected false");
     ATTN_TRY(attn_config_find_rope(json, text, &rope, err));
     list = attn_node_find(rope, "mrope_section");
     at = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
     for (; at; at = attn_node_next(at), n++) {
         if (n == 3 || !attn_node_int(at, &number) || number < 0 || number > ATTN_MAX_LAYER)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "mrope_section",
+            return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "mrope_section",
                                     "is not understood, expected three numbers");
         sections[n] = (size_t)number;
     }
     for (size_t i = 0; i < 3; i++)
         sum += sections[i];
     if (sum != config->rope[0].d_rotary / 2 || n % 3 != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mrope_section",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "mrope_section",
                                 "adds up to %zu, expected %zu, half of the width of a head", sum,
                                 config->rope[0].d_rotary / 2);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
@@ -159,7 +159,7 @@ static enum attn_status add_deep(const struct attn_vision_reading *reading, int6
         if (vision->deep[i] == (size_t)layer)
             return ATTN_OK;
     if (at == ATTN_MOST_DEEP || at == reading->config->n_layer)
-        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED,
                                 "deepstack_visual_indexes",
                                 "has more than %zu of the %zu layers of the tower", at, n_layer);
     for (; at > 0 && vision->deep[at - 1] > (size_t)layer; at--) {
@@ -188,10 +188,10 @@ static enum attn_status read_deep(const struct attn_vision_reading *reading)
     for (; !list && n < sizeof usual / sizeof *usual; n++)
         ATTN_TRY(add_deep(reading, usual[n], n, n_layer));
     if (list && !attn_node_is_array(list))
-        return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key, "is not a list");
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_FORMAT, key, "is not a list");
     for (list = list ? attn_node_first(list) : NULL; list; list = attn_node_next(list))
         if (!attn_node_int(list, &layer))
-            return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key,
+            return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_FORMAT, key,
                                     "is not a list of layers");
         else
             ATTN_TRY(add_deep(reading, layer, n++, n_layer));
@@ -275,14 +275,14 @@ static enum attn_status read_rows(const struct attn_vision_reading *reading, con
     ATTN_TRY(
         attn_json_get_string(json, root, "vision_feature_select_strategy", &rows, reading->err));
     if (strcmp(rows, expected) != 0)
-        return attn_json_refuse(
+        return ATTN_JSON_REFUSE(
             json, reading->err, ATTN_UNSUPPORTED, "vision_feature_select_strategy",
             "is '%s', expected '%s' for a tower %s [CLS]", attn_quote_string(rows).text, expected,
             has_class ? "with" : "without");
     ATTN_TRY(attn_json_get_string(json, root, "projector_hidden_act", &act_fn, reading->err));
     return strcmp(act_fn, "gelu") == 0
                ? ATTN_OK
-               : attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "projector_hidden_act",
+               : ATTN_JSON_REFUSE(json, reading->err, ATTN_UNSUPPORTED, "projector_hidden_act",
                                   "is '%s', expected 'gelu'", attn_quote_string(act_fn).text);
 }
 
@@ -307,7 +307,7 @@ static enum attn_status read_grids(const struct attn_vision_reading *reading)
     const size_t usual = is_next ? 336 : 384;
 
     if (!list && vision->side != usual)
-        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "image_size",
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, "image_size",
                                 "is %zu, expected %zu without 'image_grid_pinpoints'", vision->side,
                                 usual);
     for (size_t i = 0; !list && i < (is_next ? N_NEXT : MOST * MOST); i++, vision->n_grid++) {
@@ -341,7 +341,7 @@ enum attn_status attn_vision_read_grids(const struct attn_json *json, const stru
     }
     if (!list && vision->n_grid > 0)
         return ATTN_OK;
-    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "image_grid_pinpoints",
+    return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "image_grid_pinpoints",
                             "is not a list of at most %d sizes, heights and widths in multiples of "
                             "%zu, the size of a tile",
                             ATTN_MOST_GRID, side);
@@ -361,7 +361,7 @@ static enum attn_status read_tiles(const struct attn_vision_reading *reading)
         if (strncmp(ratio, before, strlen(before)) != 0 ||
             !attn_parse_int(ratio + strlen(before), strlen(ratio) - strlen(before), 1,
                             ATTN_MAX_LAYER, &n))
-            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+            return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, key,
                                     "is '%s', expected 'anyres_max_' and a number",
                                     attn_quote_string(ratio).text);
         vision->most_shrunk = (size_t)n;
@@ -400,7 +400,7 @@ static enum attn_status read_pixtral(const struct attn_vision_reading *reading)
     ATTN_TRY(
         attn_json_get_string(reading->json, reading->vision, "model_type", &type, reading->err));
     if (strcmp(type, vision->family->tower_type) != 0)
-        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "model_type",
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, "model_type",
                                 "of 'vision_config' is '%s', expected '%s'",
                                 attn_quote_string(type).text, vision->family->tower_type);
     ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_LAYER,
@@ -431,7 +431,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                                   1.0 / ATTN_MAX_LAYER, 1, &ratio, reading->err));
     vision->merge = (size_t)(1 / ratio);
     if (vision->merge == 0 || n % vision->merge != 0)
-        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, key,
                                 "makes cells of %zu x %zu patches, expected a divisor of %zu "
                                 "patches a side",
                                 vision->merge, vision->merge, n);

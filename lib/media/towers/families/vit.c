@@ -254,7 +254,7 @@ static const struct attn_weight_rule internvl_rules[] = {
 static enum attn_status refuse_side(const struct attn_json *json, const char *key,
                                     struct attn_error *err)
 {
-    return attn_json_refuse(json, err, ATTN_FORMAT, key,
+    return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, key,
                             "is a list of something else, expected pixels, or [height, width]");
 }
 
@@ -294,7 +294,7 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
     ATTN_TRY(read_side(json, "patch_size", &image->patch_height, &image->patch_width, err));
     ATTN_TRY(attn_config_get_width(json, "num_channels", &image->n_channel, err));
     if (image->patch_height > image->height || image->patch_width > image->width)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "patch_size",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "patch_size",
                                 "is %zu x %zu, larger than 'image_size', %zu x %zu",
                                 image->patch_height, image->patch_width, image->height,
                                 image->width);
@@ -308,7 +308,7 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
     if (!attn_checked_mul(image->height / image->patch_height, image->width / image->patch_width,
                           &n) ||
         n > ATTN_MAX_WIDTH)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "image_size",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "image_size",
                                 "is %zu x %zu, which patches of %zu x %zu cut into more than %d",
                                 image->height, image->width, image->patch_height,
                                 image->patch_width, ATTN_MAX_WIDTH);
@@ -398,7 +398,7 @@ static enum attn_status read_dinov2(ATTN_CONFIG_ARGS)
         width = floor((floor(width * 2 / 3) + 7) / 8) * 8;
     }
     if (width < 1 || width > (double)ATTN_MAX_WIDTH)
-        return attn_json_refuse(json, err, ATTN_FORMAT, "mlp_ratio",
+        return ATTN_JSON_REFUSE(json, err, ATTN_FORMAT, "mlp_ratio",
                                 "is %.15g, which makes an MLP of width %.15g, expected 1 to %d",
                                 ratio, width, ATTN_MAX_WIDTH);
     config->d_mlp = (size_t)width;
@@ -446,7 +446,7 @@ static enum attn_status read_dinov3(ATTN_CONFIG_ARGS)
                                 &config->image.n_register, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     if (config->d_head % 4 != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "num_attention_heads",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "num_attention_heads",
                                 "makes heads of width %zu, expected a multiple of 4",
                                 config->d_head);
     ATTN_TRY(attn_json_get_double(json, root, "rope_theta", 1, 1e30, &theta, err));
@@ -623,7 +623,7 @@ static enum attn_status read_internvl(ATTN_CONFIG_ARGS)
     if (strcmp(norm, "rms_norm") == 0)
         config->norm = ATTN_NORM_RMSNORM;
     else if (strcmp(norm, "layer_norm") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "norm_type",
+        return ATTN_JSON_REFUSE(json, err, ATTN_UNSUPPORTED, "norm_type",
                                 "is '%s', expected 'layer_norm' or 'rms_norm'",
                                 attn_quote_string(norm).text);
     return ATTN_OK;
