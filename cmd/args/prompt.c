@@ -108,26 +108,13 @@ int64_t prompt_time(void)
     return attn_os_local_time();
 }
 
-/* Moves the key mask of REQUEST, which was read into its input, to the source if there is one. */
-static void place_key_mask(struct attn_request *request)
-{
-    struct attn_input *input = &request->input, *source = &request->source;
-
-    if (!source->text && !source->ids && !source->embeddings)
-        return;
-    source->key_mask = input->key_mask;
-    source->n_key_mask = input->n_key_mask;
-    input->key_mask = NULL;
-    input->n_key_mask = 0;
-}
-
 void prompt_fill(const struct prompt_args *args, struct attn_request *request)
 {
     *request = args->asked;
     request->predict.more = &args->labels;
     request->chat.now = prompt_time();
     request->max_seconds = HOUR;
-    place_key_mask(request);
+    attn_input_give_key_mask(&request->input, &request->source);
 }
 
 static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)

@@ -40,6 +40,16 @@ bool attn_input_is_given(const struct attn_input *input)
     return input->text || input->ids || input->embeddings;
 }
 
+void attn_input_give_key_mask(struct attn_input *input, struct attn_input *source)
+{
+    if (!attn_input_is_given(source))
+        return;
+    source->key_mask = input->key_mask;
+    source->n_key_mask = input->n_key_mask;
+    input->key_mask = NULL;
+    input->n_key_mask = 0;
+}
+
 bool attn_input_is_text(const struct attn_input *input)
 {
     return input->text && !input->ids && !input->embeddings;
@@ -523,5 +533,3 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_store_release(&sequence->store);
     *sequence = (struct attn_sequence){0};
 }
-
-/* --- Words ---------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ struct attn_sequence {
     struct attn_position_numbers numbers;
     struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
                                        picture, the names of its positions */
-    size_t *words; /* [n] the word number of each token (attn_words_find), or NULL */
+    size_t *words;                  /* [n] the word number of each token (run/choice.c), or NULL */
     /* The text after a prompt of `n_prompt` bytes, or with a picture, or that of a conversation,
      * which its owner keeps; or NULL. */
     char *prompted;
@@ -75,6 +75,9 @@ struct attn_sequence {
  * tokenizer. */
 bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
+
+/* Moves the key mask of INPUT to SOURCE, whose keys it applies to if SOURCE is given. */
+void attn_input_give_key_mask(struct attn_input *input, struct attn_input *source);
 
 /* Whether ARRAY holds samples: its rank is 1. Then shape[1] is the number of channels of which they
  * are the mean, which is beyond its rank. */

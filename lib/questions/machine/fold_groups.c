@@ -204,5 +204,3 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
     attn_free(rows[1].places);
     return status;
 }
-
-/* --- Means ------------------------------------------------------------------------------------ */

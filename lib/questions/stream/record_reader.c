@@ -18,23 +18,10 @@ struct line_reading {
 
 /* --- A record --------------------------------------------------------------------------------- */
 
-/* If there is a source, the mask applies to its keys. */
-static void place_key_mask(struct attn_item *item)
-{
-    struct attn_input *input = &item->input, *source = &item->source;
-
-    if (!attn_input_is_given(source))
-        return;
-    source->key_mask = input->key_mask;
-    source->n_key_mask = input->n_key_mask;
-    input->key_mask = NULL;
-    input->n_key_mask = 0;
-}
-
 /* Checks values that depend on each other. */
 static void check_values(struct attn_item *item)
 {
-    place_key_mask(item);
+    attn_input_give_key_mask(&item->input, &item->source);
     if (item->images[0] && item->input.n_image > 0 && item->failure == ATTN_REASON_NONE) {
         item->failure = ATTN_REASON_BAD_VALUE;
         attn_error_set(&item->err, ATTN_INVALID,
