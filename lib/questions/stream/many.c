@@ -248,34 +248,6 @@ static enum attn_status hand_out(struct many *many, const struct attn_many_item 
     return status;
 }
 
-/* Fills RESULT, which borrows from ITEM, once it is computed or has failed. */
-static void report_item(const struct attn_many_task *task, const struct attn_many_item *item,
-                        struct attn_item_result *result)
-{
-    *result = (struct attn_item_result){
-        .item = item->given,
-        .is_second = item->is_second,
-        .is_last = item->is_last,
-        .failure = item->failure,
-        .n_token = item->n_row,
-        .labels = item->run ? &item->run->labels : NULL,
-        .measures = item->measures,
-        .exact = item->exact,
-        .mixes = item->mixes,
-        .which = task->options.measures,
-        .n_layer = task->n_layer,
-        .n_head = task->n_head,
-        .predictions = item->result.predictions,
-        .capture = item->capture,
-        .surprisal = item->surprisal,
-        .run = item->run,
-        .text = item->run ? &item->run->text : NULL,
-        .numbers = item->tokens.numbers,
-        .logits = item->logits,
-        .err = item->why ? *item->why : item->given->err,
-    };
-}
-
 /* Passes the result of the item in SLOT to the caller. Implements `take` of struct
  * attn_window_form. */
 static enum attn_status hand_out_result(void *user, void *slot, bool is_followed,
@@ -290,7 +262,7 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
     if (item->answer)
         result = item->answer->result;
     else
-        report_item(many->task, item, &result);
+        attn_many_item_report(many->task, item, &result);
     if (result.is_general)
         return attn_error_copy(err, &result.err);
     result.is_followed = is_followed;

@@ -768,6 +768,33 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
+void attn_many_item_report(const struct attn_many_task *task, const struct attn_many_item *item,
+                           struct attn_item_result *result)
+{
+    *result = (struct attn_item_result){
+        .item = item->given,
+        .is_second = item->is_second,
+        .is_last = item->is_last,
+        .failure = item->failure,
+        .n_token = item->n_row,
+        .labels = item->run ? &item->run->labels : NULL,
+        .measures = item->measures,
+        .exact = item->exact,
+        .mixes = item->mixes,
+        .which = task->options.measures,
+        .n_layer = task->n_layer,
+        .n_head = task->n_head,
+        .predictions = item->result.predictions,
+        .capture = item->capture,
+        .surprisal = item->surprisal,
+        .run = item->run,
+        .text = item->run ? &item->run->text : NULL,
+        .numbers = item->tokens.numbers,
+        .logits = item->logits,
+        .err = item->why ? *item->why : item->given->err,
+    };
+}
+
 /* Adds logits to the watched sites: only their row, if nothing else is watched. */
 static enum attn_status watch_logits(const struct attn_many_item *item, struct attn_error *err)
 {

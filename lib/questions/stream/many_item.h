@@ -130,6 +130,10 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
                                         struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err);
 
+/* Fills RESULT, which borrows from ITEM, once it is computed or has failed. */
+void attn_many_item_report(const struct attn_many_task *task, const struct attn_many_item *item,
+                           struct attn_item_result *result);
+
 void attn_many_item_release(struct attn_many_item *item);
 
 /* A session for short texts, which are fed together, so that one matrix product has rows of several
