@@ -115,6 +115,7 @@ struct attn_heads_back {
     void *context;
 };
 
+/* Returns the number of sites in SET. */
 static inline size_t attn_sites_count(struct attn_site_set set)
 {
     size_t n = 0;

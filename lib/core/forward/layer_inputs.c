@@ -25,8 +25,8 @@ struct layer_rows {
 };
 
 /* Reads the inputs that the layers have for token ID into X [n_layer * P], without their factor. */
-static void project_inputs(const struct attn_model *model, const struct attn_kernels *kernels,
-                           int32_t id, float *x)
+static void read_inputs(const struct attn_model *model, const struct attn_kernels *kernels,
+                        int32_t id, float *x)
 {
     const struct attn_tensor *table = &model->weights.layer_inputs;
     const size_t d = model->config.n_layer * model->config.d_layer_input;
@@ -49,7 +49,7 @@ static void make_rows(void *context, size_t task, int worker)
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, i, false)];
         float *x = f->layer_inputs + i * d;
 
-        project_inputs(f->model, kernels, part->ids[i - part->first], table);
+        read_inputs(f->model, kernels, part->ids[i - part->first], table);
         kernels->scale(table, of_table, d, table);
         kernels->scale(x, scale, d, x);
         for (size_t layer = 0; layer < f->dims.n_layer; layer++)

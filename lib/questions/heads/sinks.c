@@ -301,8 +301,8 @@ static enum attn_status on_head(void *user, const struct attn_trace_event *event
 }
 
 /* Selects SITES of the run at all layers, heads and positions. */
-static enum attn_status select_queries(struct attn_frame *frame, struct attn_site_set sites,
-                                       struct attn_error *err)
+static enum attn_status select_sites(struct attn_frame *frame, struct attn_site_set sites,
+                                     struct attn_error *err)
 {
     ATTN_TRY(
         attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));
@@ -318,7 +318,7 @@ static enum attn_status watch_heads(struct sinks *sinks, struct attn_site_set si
 
     sinks->n = frame->run->text.n;
     ATTN_TRY(check_length(sinks, err));
-    ATTN_TRY(select_queries(frame, sites, err));
+    ATTN_TRY(select_sites(frame, sites, err));
     ATTN_TRY(list_heads(sinks, err));
     sinks->sums = attn_frame_alloc(frame, sinks->parts.n * sinks->n, sizeof *sinks->sums);
     sinks->counts = attn_frame_alloc(frame, sinks->n_head * sinks->n, sizeof *sinks->counts);

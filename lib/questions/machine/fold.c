@@ -302,8 +302,7 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 }
 
 /* Returns true if some item of SAMPLE has ROW. */
-static bool have_key(const struct attn_fold *fold, const struct attn_fold_sample *sample,
-                     size_t row)
+static bool has_row(const struct attn_fold *fold, const struct attn_fold_sample *sample, size_t row)
 {
     for (size_t i = 0; i < fold->n_column; i++)
         for (int side = 0; side < 2 && sample->groups[side]; side++)
@@ -330,7 +329,7 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
         status = attn_fold_labels_fill(fold, sample->groups, names, cells, err);
     for (size_t i = 0, row = 0; status == ATTN_OK && i < fold->n_row; i++) {
         row = fold->form.is_keyed ? fold->following[row] : i + 1;
-        if (!fold->form.is_keyed || have_key(fold, sample, row - 1))
+        if (!fold->form.is_keyed || has_row(fold, sample, row - 1))
             status = attn_fold_layout_append(fold, sample, row - 1, cells, table, err);
     }
     for (size_t i = 0; i < fold->n_label; i++)

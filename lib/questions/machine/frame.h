@@ -197,7 +197,7 @@ struct attn_frame {
     const struct attn_fold *fold;     /* borrowed; for an item: the table of all */
     struct attn_run *run;             /* owns; the run of the request */
     struct attn_run *other;           /* owns; a second run to compare with */
-    struct attn_selection *selection; /* owns; of attn_frame_select or attn_derivative_select */
+    struct attn_selection *selection; /* owns; of the question, or of attn_derivative_select */
     struct attn_capture *capture;     /* owns */
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */

@@ -204,7 +204,7 @@ static void name_largest(const struct attn_figure_pen *pen, struct attn_buffer *
         append_head(out, "Head ", &largest);
     attn_buffer_append_string(out, is_life ? " from " : "");
     if (is_life || is_of_tokens)
-        append_quoted(out, token.text, token.size);
+        append_cell(out, token);
     attn_buffer_append_string(out, ": ");
     attn_figure_append_signed(out, most, digits > 0 ? digits : 2);
     attn_buffer_append_string(out, ", the largest");
