@@ -18,13 +18,14 @@ enum { DEFAULT_MOST = 20 };
 /* Prints below the edges of a circuit what it keeps of the answer, and its paths. */
 static void print_facts(const struct question *question)
 {
-    const struct attn_table *about = attn_table_about(question->table);
-    const size_t column = about ? attn_table_find(about, "paths") : SIZE_MAX;
+    const struct attn_cell share = attn_table_fact(question->table, "faithfulness");
+    const struct attn_cell control = attn_table_fact(question->table, "control");
+    const struct attn_cell paths = attn_table_fact(question->table, "paths");
     struct attn_buffer line = {0};
 
-    if (column == SIZE_MAX || outputs_are_wanted(&question->args->tables.output))
+    if (attn_table_find(attn_table_about(question->table), "paths") == SIZE_MAX ||
+        outputs_are_wanted(&question->args->tables.output))
         return;
-    const struct attn_cell paths = attn_table_cell(about, 0, column);
     const size_t score = attn_table_find(question->table, "score");
     size_t n_against = 0;
 
@@ -32,9 +33,7 @@ static void print_facts(const struct question *question)
         n_against += attn_table_cell(question->table, i, score).real < 0;
     attn_buffer_append_format(
         &line, "\n%lld edges carry %.1f %% of the answer, random ones %.1f %%",
-        (long long)attn_table_n_row(question->table),
-        100 * attn_table_cell(about, 0, attn_table_find(about, "faithfulness")).real,
-        fabs(100 * attn_table_cell(about, 0, attn_table_find(about, "control")).real));
+        (long long)attn_table_n_row(question->table), 100 * share.real, fabs(100 * control.real));
     if (n_against > 0)
         attn_buffer_append_format(&line, "; %zu of them work%s against it", n_against,
                                   n_against == 1 ? "s" : "");

@@ -121,17 +121,15 @@ void attn_json_ids(struct attn_json_writer *json, const int32_t *ids, size_t n)
 
 void attn_json_head(struct attn_json_writer *json, enum attn_document_kind kind)
 {
-    static const struct {
-        const char *kind;
-        int schema;
-    } heads[] = {
-#define HEAD(id, kind, schema) {kind, schema},
-        ATTN_DOCUMENT_MAP(HEAD)
-#undef HEAD
-    };
+#define KIND(id, kind, schema) kind,
+#define SCHEMA(id, kind, schema) schema,
+    static const char *const kinds[] = {ATTN_DOCUMENT_MAP(KIND)};
+    static const int schemas[] = {ATTN_DOCUMENT_MAP(SCHEMA)};
+#undef KIND
+#undef SCHEMA
 
-    attn_json_integer(attn_json_key(json, "schema"), heads[kind].schema);
-    attn_json_text(attn_json_key(json, "kind"), heads[kind].kind);
+    attn_json_integer(attn_json_key(json, "schema"), schemas[kind]);
+    attn_json_text(attn_json_key(json, "kind"), kinds[kind]);
 }
 
 void attn_json_size(struct attn_json_writer *json, uint64_t value)

@@ -64,6 +64,14 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
                                       struct attn_error *err);
 const struct attn_table *attn_table_about(const struct attn_table *table);
 
+/* Returns the fact NAME about the whole TABLE; missing if there is none. */
+static inline struct attn_cell attn_table_fact(const struct attn_table *table, const char *name)
+{
+    const struct attn_table *about = attn_table_about(table);
+
+    return attn_table_cell(about, 0, attn_table_find(about, name));
+}
+
 /* Sets what a page shows beside TABLE: a JSON object, which is copied. attn_table_page returns it,
  * borrowed; NULL without one. */
 enum attn_status attn_table_set_page(struct attn_table *table, const char *json, size_t size,

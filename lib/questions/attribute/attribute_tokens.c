@@ -650,10 +650,9 @@ static void name_baseline(const struct attn_attribute_args *args, const struct a
                                                        [ATTN_BASELINE_PAD] = "padding",
                                                        [ATTN_BASELINE_GREY] = "grey"};
     const struct attn_input *given = &args->given;
-    const struct attn_table *about = attn_table_about(table);
-    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
-    const struct attn_cell cell = column < SIZE_MAX
-                                      ? attn_table_cell(about, 0, column)
+    const struct attn_cell found = attn_table_fact(table, "baseline");
+    const struct attn_cell cell = found.type != ATTN_VALUE_MISSING
+                                      ? found
                                       : attn_cell_string(attn_baseline_names[args->baseline]);
 
     snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",

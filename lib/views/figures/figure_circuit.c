@@ -174,19 +174,12 @@ static enum attn_status find_links(struct attn_figure_pen *pen, struct circuit *
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Returns the fact NAME about the table; missing if it was not run. */
-static struct attn_cell fact_of(const struct circuit *circuit, const char *name)
-{
-    const struct attn_table *about = attn_table_about(circuit->layout.table);
-
-    return about ? attn_table_cell(about, 0, attn_table_find(about, name)) : attn_cell_missing();
-}
-
 /* Writes the answer, with the metric of both texts: "are - is  -0.8 -> 2.5". */
 static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
 {
     const struct attn_table_picture *of = circuit->given->of;
-    const struct attn_cell clean = fact_of(circuit, "clean"), other = fact_of(circuit, "corrupted");
+    const struct attn_cell clean = attn_table_fact(circuit->layout.table, "clean");
+    const struct attn_cell other = attn_table_fact(circuit->layout.table, "corrupted");
 
     if (of->target && of->foil) {
         attn_table_append_label(out, of->target, strlen(of->target), ATTN_PLATES_WORD);
@@ -206,7 +199,8 @@ static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
 /* Adds the text, and the legend, from Y on. */
 static void add_legend(struct attn_figure_pen *pen, const struct circuit *circuit, double y)
 {
-    const struct attn_cell random = fact_of(circuit, "control"), paths = fact_of(circuit, "paths");
+    const struct attn_cell random = attn_table_fact(circuit->layout.table, "control");
+    const struct attn_cell paths = attn_table_fact(circuit->layout.table, "paths");
     const struct attn_figure_text *text = &circuit->given->of->texts[0];
     const double line = circuit->layout.line;
     double x;
@@ -269,7 +263,7 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     if (pen->is_measuring)
         return ATTN_OK;
     write_answer(&circuit, &answer);
-    attn_plates_add(pen, &circuit.layout, &answer, fact_of(&circuit, "instead"));
+    attn_plates_add(pen, &circuit.layout, &answer, attn_table_fact(table, "instead"));
     add_legend(pen, &circuit, below);
     pen->scratch.has_failed |= answer.has_failed;
     attn_buffer_release(&answer);

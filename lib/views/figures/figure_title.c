@@ -128,10 +128,7 @@ static void name_effect(const struct attn_figure_pen *pen, struct attn_buffer *o
 /* "15 edges carry 109 % of the answer", if the circuit was run. */
 static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    const struct attn_table *about = attn_table_about(pen->content->table);
-    const struct attn_cell share =
-        about ? attn_table_cell(about, 0, attn_table_find(about, "faithfulness"))
-              : attn_cell_missing();
+    const struct attn_cell share = attn_table_fact(pen->content->table, "faithfulness");
 
     if (share.type != ATTN_VALUE_REAL)
         return;
