@@ -249,8 +249,7 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
                                          .looks = attn_table_find(table, "looks_at"),
                                          .weights = attn_table_find(table, "weight"),
                                          .types = attn_table_find(table, "type"),
-                                         .n_sharing = of->n_sharing > 0 ? of->n_sharing : 1,
-                                         .has_numbers = true}};
+                                         .n_sharing = of->n_sharing > 0 ? of->n_sharing : 1}};
     struct attn_buffer answer = {0};
     double below;
 

@@ -454,9 +454,6 @@ static void add_plate(struct attn_figure_pen *pen, struct attn_plates *layout,
     text.anchor = ATTN_ANCHOR_END;
     text.x = right - PAD;
     text.color = pen->faint;
-    if (!layout->has_numbers)
-        text.color = attn_streams_color(
-            pen, (double)attn_table_number(layout->table, plate->row, layout->effects));
     write_text(pen, layout, plate, EFFECT);
     attn_plates_add_scratch(pen, text);
     text.anchor = ATTN_ANCHOR_START;
@@ -602,7 +599,7 @@ void attn_plates_add(struct attn_figure_pen *pen, struct attn_plates *layout,
     for (size_t i = 0; i < layout->n_plate; i++)
         add_plate(pen, layout, &layout->plates[i]);
     add_answer(pen, layout, answer);
-    for (size_t i = 0; layout->has_numbers && i < layout->n_link; i++)
+    for (size_t i = 0; i < layout->n_link; i++)
         add_number(pen, layout, &layout->links[i]);
     pen->scratch.size = 0;
 }

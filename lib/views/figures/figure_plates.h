@@ -1,4 +1,4 @@
-/* figure_plates.h - the frame of a circuit and of an answer: words are columns, layers are rows,
+/* figure_plates.h - the frame of a circuit: words are columns, layers are rows,
  * and parts of the model are plates, side by side in their columns. Curves lead from the tops of
  * plates to the feet of others, or to the box of the answer above all.
  *
@@ -70,7 +70,6 @@ struct attn_plates {
     struct attn_plate_column columns[ATTN_PLATES_LINKS + 2]; /* in the order of the text */
     size_t n_column, of_input;
     size_t n_sharing;                      /* heads that share a key head, for marks */
-    bool has_numbers;                      /* on curves; else effects have their color */
     double pitch;                          /* from one plate to the next */
     double left, right, top, bottom, line; /* line: height of a line of text */
     struct attn_figure_streams text;       /* `taken`: what numbers must not hide */
