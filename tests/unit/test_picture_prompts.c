@@ -395,6 +395,7 @@ START_TEST(texts_about_the_same_picture_share_its_features)
             ask(&askings[0]);
             ck_assert(askings[0].status == ATTN_INVALID);
             ck_assert_ptr_nonnull(strstr(askings[0].err.message, "is not finite"));
+            attn_run_free(askings[0].run);
             ck_assert_uint_eq(host->pictures->features.n_picture, 4 + i);
         }
     }
