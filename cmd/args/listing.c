@@ -52,9 +52,9 @@ enum attn_status listing_begin(struct question *question, const struct listing *
     args->items.asked.each.path = found || listing->has_no_rows ? path : "-";
     args->tables = (struct tables_args)TABLES_ARGS_DEFAULT; /* items have no table */
     ATTN_TRY(question_begin_items(question, err));
-    question->items.each.form = !found || found[0] != 'j' ? ATTN_EACH_CSV
-                                : listing->has_records && strcmp(found, "jsonl") == 0
-                                    ? ATTN_EACH_RECORDS
-                                    : ATTN_EACH_JSON_LINES;
+    question->items.each.form = !found || found[0] != 'j'    ? ATTN_EACH_CSV
+                                : strcmp(found, "json") == 0 ? ATTN_EACH_DOCUMENT
+                                : listing->has_records       ? ATTN_EACH_RECORDS
+                                                             : ATTN_EACH_JSON_LINES;
     return ATTN_OK;
 }

@@ -142,6 +142,8 @@ static enum attn_record_rows_form row_form_of(const struct attn_each_options *op
 {
     if (options->form == ATTN_EACH_TEXTS)
         return ATTN_RECORD_ROWS_TEXTS;
+    if (options->form == ATTN_EACH_DOCUMENT)
+        return ATTN_RECORD_ROWS_DOCUMENT;
     return options->form == ATTN_EACH_JSON_LINES || options->form == ATTN_EACH_MATRICES ||
                    options->form == ATTN_EACH_RECORDS ||
                    (options->form == ATTN_EACH_BY_NAME &&
@@ -160,7 +162,7 @@ static enum attn_status name_file(struct attn_stream *stream, struct attn_error 
     ATTN_TRY(
         attn_error_at(attn_options_read(stream->args->each, each, err), ATTN_STAGE_OPTIONS, err));
     if (!attn_is_given(each->path || each->sink, "path", err) ||
-        !attn_is_choice(each->form, ATTN_EACH_RECORDS + 1, "form", err))
+        !attn_is_choice(each->form, ATTN_EACH_DOCUMENT + 1, "form", err))
         return ATTN_INVALID;
     beyond = procedure->items.beyond_rows ? procedure->items.beyond_rows(stream->call->args) : NULL;
     if (beyond && each->is_resumed) {
@@ -173,7 +175,8 @@ static enum attn_status name_file(struct attn_stream *stream, struct attn_error 
     stream->file =
         (struct attn_each_file){.options = each,
                                 .field = "each",
-                                .has_rows_alone = !beyond && each->form != ATTN_EACH_MATRICES,
+                                .has_rows_alone = !beyond && each->form != ATTN_EACH_MATRICES &&
+                                                  each->form != ATTN_EACH_DOCUMENT,
                                 .on_note = attn_item_notes_forward,
                                 .user = stream->notes};
     return attn_each_file_name(&stream->file, stream->args->items, err);
@@ -712,6 +715,7 @@ static enum attn_status resume(struct attn_stream *stream, struct attn_error *er
     records->on_note = attn_item_notes_forward;
     records->user = stream->notes;
     records->unit = "item";
+    records->name = stream->procedure->name;
     records->items = stream->args->items;
     records->row_form = row_form_of(&stream->each);
     ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));

@@ -45,7 +45,8 @@ enum attn_each_form {
     ATTN_EACH_MATRICES = 4,
     /* of attn_collect: one line of JSON per item, with labels, ids, tokens, predictions and tensors
      * (stream/records.h) */
-    ATTN_EACH_RECORDS = 5
+    ATTN_EACH_RECORDS = 5,
+    ATTN_EACH_DOCUMENT = 6 /* one document of JSON, like that of a table; it cannot be resumed */
 };
 
 struct attn_each_result {

@@ -71,8 +71,9 @@ enum attn_status attn_each_file_name(struct attn_each_file *file, const struct a
     if (file->options->is_resumed && !file->is_file)
         return refuse(file, path ? path : "the sink",
                       "is a pipe or a device, and `is_resumed` goes on with a file", err);
-    if (file->options->is_resumed && file->options->form == ATTN_EACH_MATRICES) {
-        refuse(file, path, "is an archive, and `is_resumed` goes on with rows", err);
+    if (file->options->is_resumed && !file->has_rows_alone) {
+        refuse(file, path, "is an archive or one document, and `is_resumed` goes on with lines",
+               err);
         return attn_error_hint(err, "shards divide a long run");
     }
     return ATTN_OK;

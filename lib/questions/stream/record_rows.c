@@ -103,11 +103,36 @@ static void push_row(const struct attn_record_rows *rows, struct attn_json_write
     }
 }
 
-/* Appends a line of JSON: row ROW of RESULT, or its failure. */
-static void append_json(const struct attn_record_rows *rows, const struct attn_item_result *result,
+/* Begins the document, whose form is that of a table (tables/table_writer.c). */
+static void begin_document(struct attn_record_writer *writer)
+{
+    struct attn_json_writer *json = &writer->rows->document;
+
+    *json = (struct attn_json_writer){.out = &writer->text};
+    attn_json_begin(json, '{');
+    attn_json_line(json);
+    attn_json_head(json, ATTN_DOCUMENT_TABLE);
+    attn_json_line(json);
+    attn_json_text(attn_json_key(json, "table"), writer->form->name);
+    attn_json_line(json);
+    attn_json_begin(attn_json_key(json, "rows"), '[');
+}
+
+/* Ends the array of rows, and the document. */
+static void end_document(struct attn_json_writer *json)
+{
+    for (int i = 0; i < 2; i++) {
+        attn_json_line(json);
+        attn_json_end(json);
+    }
+    attn_buffer_append_char(json->out, '\n');
+}
+
+/* Appends row ROW of RESULT, or its failure, as a line of JSON or a row of the document. */
+static void append_json(struct attn_record_rows *rows, const struct attn_item_result *result,
                         size_t row, struct attn_buffer *out)
 {
-    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
+    struct attn_json_writer line = {.out = out, .comma = ",", .colon = ":"}, *json = &line;
 
     if (rows->form->row_form == ATTN_RECORD_ROWS_TEXTS) {
         const struct attn_cell cell =
@@ -117,14 +142,17 @@ static void append_json(const struct attn_record_rows *rows, const struct attn_i
         attn_buffer_append_char(out, '\n');
         return;
     }
-    attn_json_begin(&json, '{');
-    push_record(rows, &json, result);
+    if (rows->form->row_form == ATTN_RECORD_ROWS_DOCUMENT)
+        attn_json_line(json = &rows->document);
+    attn_json_begin(json, '{');
+    push_record(rows, json, result);
     if (result->failure)
-        attn_record_error_push(&json, result);
+        attn_record_error_push(json, result);
     else if (row < attn_table_n_row(result->rows))
-        push_row(rows, &json, result->rows, row);
-    attn_json_end(&json);
-    attn_buffer_append_char(out, '\n');
+        push_row(rows, json, result->rows, row);
+    attn_json_end(json);
+    if (json == &line)
+        attn_buffer_append_char(out, '\n');
 }
 
 /* Appends a line of CSV: row ROW of RESULT, or its failure. */
@@ -245,6 +273,8 @@ static enum attn_status begin_rows(struct attn_record_writer *writer, struct att
 {
     const struct attn_items *items = writer->form->items;
 
+    if (writer->form->row_form == ATTN_RECORD_ROWS_DOCUMENT)
+        begin_document(writer);
     return items && attn_items_have_header(items) ? take_labels(writer, err) : ATTN_OK;
 }
 
@@ -322,6 +352,8 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     struct attn_record_rows *rows = writer->rows;
 
     ATTN_TRY(take_labels(writer, err));
+    if (rows->form->row_form == ATTN_RECORD_ROWS_DOCUMENT)
+        end_document(&rows->document);
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
         return ATTN_OK;
     ATTN_TRY(attn_record_rows_show(rows, err));

@@ -30,6 +30,7 @@
 enum attn_record_rows_form {
     ATTN_RECORD_ROWS_CSV,
     ATTN_RECORD_ROWS_JSON,
+    ATTN_RECORD_ROWS_DOCUMENT, /* one document of JSON */
     ATTN_RECORD_ROWS_TEXTS /* only the first column of a row */
 };
 
@@ -41,6 +42,7 @@ struct attn_records_form {
     attn_note_fn on_note; /* or NULL */
     void *user;           /* passed to on_note */
     const char *unit;     /* name of a record in notes; NULL: "record" */
+    const char *name;     /* of the table, for a document of rows */
     const struct attn_items *items; /* for rows and joined: provide the labels; borrowed */
     /* For rows of items: [n_column] columns with unique names per type and notation, of which all
      * tables of items have the same subset; borrowed, or NULL */
@@ -171,6 +173,7 @@ struct attn_record_rows {
     size_t n, n_row;                      /* n_row: rows per item */
     bool has_columns;                     /* the columns are known */
     bool has_labels;                      /* the labels of CSV are known */
+    struct attn_json_writer document;     /* writes a document of rows */
     /* owns; lines of CSV that are held back until columns and labels are known */
     struct attn_buffer waiting;
 };
