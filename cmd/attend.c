@@ -1,5 +1,4 @@
 /* attend.c - attn-cli attend: computes attention from arrays. */
-#include "cmd/args/effects.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"

@@ -10,7 +10,6 @@
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
-#include "cmd/line/help.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"

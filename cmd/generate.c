@@ -1,11 +1,9 @@
 /* generate.c - attn-cli generate: generates tokens and shows their attention. */
-#include "cmd/args/effects.h"
 #include "cmd/args/listing.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 

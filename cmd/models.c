@@ -3,8 +3,6 @@
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
 #include "cmd/line/command.h"
-#include "cmd/line/options.h"
-#include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"

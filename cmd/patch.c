@@ -1,6 +1,5 @@
 /* patch.c - attn-cli patch: finds which activations explain the difference between two texts. */
 #include "cmd/args/question.h"
-#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"

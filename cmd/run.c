@@ -1,11 +1,9 @@
 /* run.c - attn-cli run: runs a text and writes its attention. */
-#include "cmd/args/effects.h"
 #include "cmd/args/listing.h"
 #include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
-#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"

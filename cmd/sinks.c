@@ -1,6 +1,5 @@
 /* sinks.c - attn-cli sinks: finds where heads park their weight. */
 #include "cmd/args/question.h"
-#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "attn.h"

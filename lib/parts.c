@@ -9,7 +9,6 @@
 #include "gradient/gradient.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
-#include "pictures/picture_internal.h"
 #include "quantized/quantized.h"
 #include "run/run_internal.h"
 #include "run/watcher.h"

@@ -1,7 +1,6 @@
 /* document.c - see document.h. */
 #include "cmd/args/document.h"
 
-#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"

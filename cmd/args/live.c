@@ -1,7 +1,6 @@
 /* live.c - see live.h. */
 #include "cmd/args/live.h"
 
-#include "cmd/line/print.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 

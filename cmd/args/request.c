@@ -2,9 +2,7 @@
 #include "cmd/args/request.h"
 
 #include "cmd/args/effects.h"
-#include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
-#include "cmd/line/print.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 #include "tool.h"

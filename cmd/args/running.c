@@ -6,7 +6,6 @@
 #include "tool.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const struct attn_param running_rows[] = {
     ATTN_PARAM(COUNT, "threads", "N", struct running_args, threads,

@@ -2,7 +2,6 @@
 #include "cmd/line/command.h"
 
 #include "cmd/line/field_names.h"
-#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
 

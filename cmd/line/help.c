@@ -2,7 +2,6 @@
  * examples. Also prints the short form for -h. */
 #include "cmd/line/help.h"
 
-#include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/topics.h"
 

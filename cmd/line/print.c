@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum attn_status print_open(struct attn_sink **out, struct attn_error *err)
 {

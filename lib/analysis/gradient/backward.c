@@ -9,7 +9,6 @@
 #include "attention/attention_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
 #include "trace/blocks_internal.h"

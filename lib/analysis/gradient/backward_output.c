@@ -17,7 +17,6 @@
 #include "gradient/backward_internal.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

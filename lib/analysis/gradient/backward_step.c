@@ -6,9 +6,7 @@
  */
 #include "gradient/backward_internal.h"
 
-#include "base/os/thread.h"
 #include "base/pool_internal.h"
-#include "base/text/escape.h"
 #include "forward/forward_internal.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"

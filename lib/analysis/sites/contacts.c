@@ -15,7 +15,6 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

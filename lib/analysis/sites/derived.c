@@ -5,7 +5,6 @@
 #include "attention/attention_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
 #include "run/run_internal.h"

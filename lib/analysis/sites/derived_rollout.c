@@ -15,7 +15,6 @@
 #include "attention/keys.h"
 #include "base/pool_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -16,7 +16,6 @@
 
 #include "base/memory.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"

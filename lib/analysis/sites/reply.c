@@ -8,7 +8,6 @@
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "predict/prediction.h"
 
 #include <math.h>
 

@@ -9,9 +9,7 @@
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "measures/run_measures.h"
-#include "model/config_internal.h"
 #include "model/model_internal.h"
-#include "predict/class_label.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "catalog/cost.h"
@@ -20,7 +19,6 @@
 #include "model/family.h"
 #include "model/model_internal.h"
 #include "quantized/quantized.h"
-#include "tables/table_internal.h"
 
 #include <assert.h>
 #include <errno.h>

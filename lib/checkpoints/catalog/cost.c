@@ -9,7 +9,6 @@
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_extra.h"
-#include "trace/trace_internal.h"
 
 /* A group of weights. */
 struct extent {

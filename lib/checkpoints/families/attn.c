@@ -7,7 +7,6 @@
  * model is attention alone, D is d_out there.
  */
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <string.h>

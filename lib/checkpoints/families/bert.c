@@ -12,7 +12,6 @@
  * has no logits. Files of 2018 call the weights of norms gamma and beta. transformers 5 ignores
  * position_embedding_type and runs relative positions as absolute ones, so they are refused here.
  */
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <string.h>

@@ -15,7 +15,6 @@
  */
 #include "attention/attention_internal.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <math.h>

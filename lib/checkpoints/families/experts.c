@@ -11,9 +11,7 @@
  * later may have one tensor for all experts. In gpt-oss, columns of gate and up alternate, and each
  * head has a sink.
  */
-#include "base/text/escape.h"
 #include "families/mamba_internal.h"
-#include "trace/site_set.h"
 
 #include <string.h>
 

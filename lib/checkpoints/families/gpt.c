@@ -17,7 +17,6 @@
  * 12]]: each list of names with the number of its repetitions. Old files also have the expanded
  * list, `attention_layers`.
  */
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <math.h>

@@ -13,7 +13,6 @@
  * local_attention tokens extends half of it to each side; files have layer_norm_eps, but norm_eps
  * is read; norms have a bias only with norm_bias; Wqkv is all of q, then all of k, then all of v.
  */
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <string.h>

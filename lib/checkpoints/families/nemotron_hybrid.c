@@ -12,9 +12,6 @@
  */
 #include "families/mamba_internal.h"
 
-#include "base/memory.h"
-#include "trace/site_set.h"
-
 #include <math.h>
 #include <string.h>
 

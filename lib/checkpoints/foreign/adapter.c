@@ -8,7 +8,6 @@
 #include "base/os/os.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
 #include "foreign/foreign.h"

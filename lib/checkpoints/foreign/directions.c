@@ -6,7 +6,6 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edits_internal.h"
 #include "formats/tensor_files_internal.h"

@@ -1,7 +1,6 @@
 /* microgpt.c - see microgpt.h. */
 #include "foreign/microgpt.h"
 
-#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"

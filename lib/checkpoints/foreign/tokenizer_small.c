@@ -14,7 +14,6 @@
 #include "foreign/checkpoint.h"
 #include "foreign/pickle.h"
 #include "foreign/tokenizer_ranks.h"
-#include "formats/json.h"
 
 #include <stdint.h>
 #include <stdio.h>

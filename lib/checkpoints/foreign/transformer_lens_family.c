@@ -10,8 +10,6 @@
  * d_vocab_out may differ from d_vocab; then the outputs are labels, not tokens.
  */
 #include "base/elementary.h"
-#include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 
 #include <ctype.h>

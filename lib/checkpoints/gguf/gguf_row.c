@@ -1,7 +1,6 @@
 /* gguf_row.c - GGUF files as one row of readers of models (formats/bundle.h). */
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "formats/bundle.h"
 #include "gguf/gguf.h"
 #include "gguf/gguf_config.h"

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { STEM_SIZE = 512, ALIGNMENT = 64, MOST_STATE = 64 << 10 };
 

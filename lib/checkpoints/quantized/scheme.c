@@ -1,9 +1,6 @@
 /* scheme.c - reads how a folder is quantized, and refuses by name what is not read. */
 #include "quantized/quantized_internal.h"
 
-#include "base/status_internal.h"
-#include "base/text/escape.h"
-
 #include <string.h>
 #include <strings.h>
 

@@ -9,7 +9,6 @@
 #include "vocabularies/vocabularies_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"

@@ -5,7 +5,6 @@
 #include "vocabularies/vocabularies_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 
 #include <stdlib.h>

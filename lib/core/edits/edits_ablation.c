@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

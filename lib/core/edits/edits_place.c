@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "formats/tensor_files_internal.h"
 #include "input/position.h"
 #include "trace/trace_internal.h"

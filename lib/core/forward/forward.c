@@ -4,7 +4,6 @@
 #include "base/os/thread.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"

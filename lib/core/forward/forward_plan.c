@@ -9,7 +9,6 @@
 #include "forward/logit_rows.h"
 
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 struct attn_step_place attn_plan_end(const struct attn_forward *f)
 {

@@ -11,7 +11,6 @@
 #include "forward/step_internal.h"
 
 #include "base/pool_internal.h"
-#include "model/embedding.h"
 
 #include <math.h>
 #include <string.h>

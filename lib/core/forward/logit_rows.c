@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "forward/session_internal.h"
-#include "trace/trace_internal.h"
 
 static bool is_wanted(const struct attn_logit_rows *rows, size_t position)
 {

@@ -9,7 +9,6 @@
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
 #include "trace/capture.h"
-#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "forward/forward_internal.h"
 #include "forward/session_internal.h"
@@ -17,7 +16,6 @@
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 ATTN_DEFAULTS(attn_session_options, .size = sizeof(struct attn_session_options),

@@ -5,7 +5,6 @@
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "forward/step_internal.h"
 #include "trace/blocks_internal.h"

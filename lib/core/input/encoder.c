@@ -1,9 +1,7 @@
 /* encoder.c - see encoder.h. */
 #include "input/encoder.h"
 
-#include "forward/session_internal.h"
 #include "model/model_internal.h"
-#include "trace/trace_internal.h"
 
 enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err)

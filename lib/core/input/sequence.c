@@ -5,10 +5,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/store.h"
-#include "formats/tensor_files_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
-#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"

@@ -9,7 +9,6 @@
 #include "model/family.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

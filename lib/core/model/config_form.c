@@ -3,7 +3,6 @@
 #include "model/config_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "trace/site_set.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "trace/site_set.h"
 
 #include <math.h>

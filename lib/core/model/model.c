@@ -15,7 +15,6 @@
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "model/tower_reader.h"
 
 #include <math.h>
 #include <string.h>

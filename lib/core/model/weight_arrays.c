@@ -4,7 +4,6 @@
 
 #include "base/dtype_internal.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

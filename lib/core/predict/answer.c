@@ -8,7 +8,6 @@
 #include "input/position.h"
 #include "input/sequence.h"
 #include "kernels/kernels.h"
-#include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -4,7 +4,6 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
@@ -15,7 +14,6 @@
 #include "tokenizer/tokenizer.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

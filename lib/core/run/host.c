@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "formats/bundle.h"
-#include "formats/safetensors.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
 #include "model/model_parts.h"

@@ -1,6 +1,5 @@
 /* item.c - see item.h and run_internal.h. */
 #include "run/run_internal.h"
-#include "tokenizer/tokenizer_internal.h"
 
 #include "base/memory.h"
 #include "base/text/fixed_text.h"

@@ -1,7 +1,6 @@
 /* maker.c - see maker.h. */
 #include "run/maker.h"
 
-#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

@@ -5,7 +5,6 @@
 #include "attention/attention_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"

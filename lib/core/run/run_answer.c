@@ -3,7 +3,6 @@
 #include "run/run_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "input/spaces.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"

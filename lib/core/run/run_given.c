@@ -3,7 +3,6 @@
 
 #include "base/text/given.h"
 #include "tensors/view.h"
-#include "tensors/writer.h"
 
 ATTN_DEFAULTS(attn_request, .size = sizeof(struct attn_request), .outputs = {.precision = -1})
 

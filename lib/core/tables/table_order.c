@@ -8,7 +8,6 @@
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
-#include "params/param_internal.h"
 #include "tables/table_internal.h"
 
 #include <math.h>

@@ -25,7 +25,6 @@
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 
-#include "base/memory.h"
 #include "tables/table_writer.h"
 
 #include <string.h>

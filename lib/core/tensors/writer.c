@@ -13,7 +13,6 @@
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* --- Sites and rows that will come --------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/edit_distance.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 

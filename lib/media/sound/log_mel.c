@@ -8,7 +8,6 @@
 #include "model/model_internal.h"
 #include "sound/speech.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { RATE = 16000, TOP = 8000 /* Hz, of the highest band */, MAX_BIN = 2049 };

@@ -1,7 +1,6 @@
 /* sound.c - see sound.h. */
 #include "base/status_internal.h"
 #include "base/text/escape.h"
-#include "formats/tensor_files_internal.h"
 #include "sound/sound_internal.h"
 
 #include "base/os/os.h"

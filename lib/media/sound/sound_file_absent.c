@@ -2,7 +2,6 @@
  * libraries. */
 #include "sound/sound_internal.h"
 
-#include "base/status_internal.h"
 #include "base/text/escape.h"
 
 #include <string.h>

@@ -3,9 +3,6 @@
 
 #include "base/memory.h"
 #include "base/store.h"
-#include "base/text/escape.h"
-#include "formats/tensor_files_internal.h"
-#include "forward/session_internal.h"
 #include "input/encoder.h"
 #include "model/model_internal.h"
 #include "sound/log_mel.h"

@@ -19,7 +19,6 @@
 
 #include "base/dtype_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"

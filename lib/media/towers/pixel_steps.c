@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/json.h"
 #include "gguf/gguf.h"

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "formats/ndarray.h"
 #include "image/image_file_internal.h"
 #include "towers/pixel_steps.h"

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "gradient/backward.h"
@@ -14,7 +13,6 @@
 #include "machine/questions_internal.h"
 #include "model/config_internal.h"
 #include "params/param_internal.h"
-#include "stream/items_internal.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 

@@ -7,8 +7,6 @@
 #include "base/text/number.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"
-#include "trace/places_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,6 @@
 /* ablate_table.c - the table of `ablate`: its columns, rows and pictures. */
 #include "ablate/ablate_internal.h"
 
-#include "base/status_internal.h"
-#include "trace/trace_internal.h"
-
 enum {
     PART,
     SET,

@@ -11,7 +11,6 @@
 #include "measures/parks.h"
 #include "model/config_internal.h"
 #include "sites/trial.h"
-#include "stream/items.h"
 #include "stream/items_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"

@@ -1,11 +1,8 @@
 /* align_links.c - links between words: from the weights of heads, or from hidden states. */
 #include "align/align_internal.h"
 
-#include "base/status_internal.h"
 #include "measures/decompose.h"
 #include "measures/parks.h"
-#include "model/config_internal.h"
-#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <math.h>

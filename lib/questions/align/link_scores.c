@@ -3,11 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "machine/rows.h"
 #include "measures/links.h"
-#include "tables/table_internal.h"
 
 #include <string.h>
 

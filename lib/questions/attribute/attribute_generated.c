@@ -1,8 +1,6 @@
 /* attribute_generated.c - see attribute_generated.h. */
 #include "attribute/attribute_generated.h"
 
-#include "attribute/attribute_internal.h"
-
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"

@@ -18,10 +18,8 @@
 #include "attribute/attribute_internal.h"
 
 #include "base/elementary.h"
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
-#include "forward/step_internal.h"
 #include "machine/derivative.h"
 #include "machine/readout.h"
 #include "machine/sums.h"

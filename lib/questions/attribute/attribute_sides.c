@@ -11,7 +11,6 @@
 #include "base/pool_internal.h"
 #include "forward/rotary.h"
 #include "gradient/backward.h"
-#include "machine/parts.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"

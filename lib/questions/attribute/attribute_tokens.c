@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "gradient/gradient.h"
 #include "gradient/relevance.h"
-#include "input/encoder.h"
 #include "kernels/kernels.h"
 #include "machine/derivative.h"
 #include "model/model_internal.h"

@@ -8,7 +8,6 @@
 #include "machine/questions_internal.h"
 #include "measures/head_kind.h"
 #include "run/host_internal.h"
-#include "run/input_params.h"
 #include "tables/table_order.h"
 #include "tables/text_table.h"
 

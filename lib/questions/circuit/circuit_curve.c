@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 
 #include <math.h>

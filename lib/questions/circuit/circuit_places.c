@@ -2,7 +2,6 @@
  * paths through the circuit (circuit.h). */
 #include "circuit/circuit_internal.h"
 
-#include "base/status_internal.h"
 #include "base/store.h"
 #include "measures/head_kind.h"
 #include "measures/run_measures.h"

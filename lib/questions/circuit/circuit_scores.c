@@ -12,7 +12,6 @@
 #include "base/store.h"
 #include "machine/derivative.h"
 #include "run/host_internal.h"
-#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "gradient/backward.h"
 #include "input/position.h"
 #include "machine/questions_internal.h"
-#include "model/config_internal.h"
 #include "run/input_params.h"
 #include "trace/trace_internal.h"
 

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 
 #include <string.h>
 

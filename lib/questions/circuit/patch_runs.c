@@ -2,7 +2,6 @@
  * patches. */
 #include "circuit/patch_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "input/position.h"

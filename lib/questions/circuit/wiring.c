@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
@@ -13,7 +12,6 @@
 #include "run/host_internal.h"
 #include "sites/trial.h"
 #include "trace/places_internal.h"
-#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "diff/pair.h"
 #include "forward/logit_rows.h"

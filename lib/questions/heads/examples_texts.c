@@ -7,7 +7,6 @@
 #include "machine/frame.h"
 #include "run/host_internal.h"
 #include "sites/trial.h"
-#include "stream/items_internal.h"
 #include "trace/location_internal.h"
 
 #include <math.h>

@@ -9,7 +9,6 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/host_internal.h"
-#include "tables/table_internal.h"
 #include "tensors/token_text.h"
 #include "trace/places_internal.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/pool_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "machine/readout.h"

@@ -6,7 +6,6 @@
 #include "heads/heads_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/run_measures.h"
-#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 /* The measures of the heads of one run, as a table. */

@@ -10,11 +10,8 @@
 #include "machine/questions_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
-#include "model/config_internal.h"
-#include "params/param_internal.h"
 #include "run/host_internal.h"
 #include "tensors/view.h"
-#include "trace/places_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "kernels/linear.h"
 #include "machine/questions_internal.h"
 #include "measures/decompose.h"
-#include "model/config_internal.h"
 #include "run/host_internal.h"
 
 #include <math.h>

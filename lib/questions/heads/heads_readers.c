@@ -3,7 +3,6 @@
 #include "heads/heads_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "heads/examples_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"

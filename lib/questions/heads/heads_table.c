@@ -1,7 +1,6 @@
 /* heads_table.c - the table of `heads`: its columns, rows and pictures. */
 #include "heads/heads_internal.h"
 
-#include "measures/analysis_internal.h"
 #include "measures/head_kind.h"
 #include "tables/table_internal.h"
 

@@ -6,7 +6,6 @@
 #include "base/status_internal.h"
 #include "heads/head_maps.h"
 #include "machine/questions_internal.h"
-#include "model/config_internal.h"
 #include "run/host_internal.h"
 
 struct weights {

@@ -3,7 +3,6 @@
 #include "inspect/inspection_internal.h"
 
 #include "attention/attention_internal.h"
-#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"

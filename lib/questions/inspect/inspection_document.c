@@ -1,7 +1,6 @@
 /* inspection_document.c - see inspection_document.h. */
 #include "inspect/inspection_document.h"
 
-#include "base/status_internal.h"
 #include "base/text/number.h"
 #include "base/version.h"
 #include "model/model_internal.h"

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "tables/table_internal.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include "base/elementary.h"
 #include "base/status_internal.h"
-#include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "machine/frame.h"
 #include "machine/questions_internal.h"

@@ -5,7 +5,6 @@
 #include "base/os/os.h"
 #include "base/source.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "formats/ndarray.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"

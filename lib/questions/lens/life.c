@@ -3,13 +3,11 @@
 
 #include "attribute/attribute.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "figures/table_axis.h"
 #include "machine/questions.h"
 #include "machine/rows.h"
 #include "model/config_internal.h"
-#include "model/model_internal.h"
 #include "tables/table_internal.h"
 
 #include <math.h>

@@ -10,13 +10,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edit_texts.h"
 #include "live/live_story.h"
 #include "params/param_internal.h"
 #include "run/run.h"
-#include "towers/pixels_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

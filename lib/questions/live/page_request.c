@@ -1,9 +1,8 @@
 /* page_request.c - see run_extra.h. */
-#include "run/run_extra.h"
 
+#include "live/page_request.h"
 #include "base/status_internal.h"
 #include "figures/table_picture.h"
-#include "live/page_request.h"
 #include "page/page_internal.h"
 #include "predict/prediction.h"
 #include "run/host_internal.h"

@@ -4,7 +4,6 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "formats/float_text.h"

@@ -5,10 +5,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "input/encoder.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/text/escape.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "machine/fold_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
 
 #include <math.h>
 #include <string.h>

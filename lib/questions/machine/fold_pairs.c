@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/store.h"
-#include "input/encoder.h"
 #include "machine/derivative.h"
 #include "machine/readout.h"
 #include "run/host_internal.h"

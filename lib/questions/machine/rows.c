@@ -1,8 +1,6 @@
 /* rows.c - see rows.h. */
 #include "machine/rows.h"
 
-#include "base/status_internal.h"
-
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/os/clock.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "input/spaces.h"
 #include "machine/fold.h"
@@ -18,7 +17,6 @@
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"
-#include "talk/chat.h"
 
 #include <inttypes.h>
 #include <math.h>

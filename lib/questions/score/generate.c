@@ -4,10 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
-#include "base/text/utf8.h"
-#include "formats/float_text.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "machine/frame.h"
@@ -16,10 +13,8 @@
 #include "model/config_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "predict/prediction.h"
 #include "run/layer_attention.h"
 #include "sites/trial.h"
-#include "stream/items_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <float.h>

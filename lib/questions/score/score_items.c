@@ -9,11 +9,8 @@
 #include "machine/frame.h"
 #include "machine/questions_internal.h"
 #include "predict/logits.h"
-#include "sites/reply.h"
 #include "sites/trial.h"
 #include "stream/items_internal.h"
-#include "stream/masked_copies.h"
-#include "talk/chat.h"
 #include "tokenizer/words.h"
 
 #include <math.h>

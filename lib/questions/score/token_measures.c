@@ -12,7 +12,6 @@
 #include "predict/logits.h"
 #include "run/run_internal.h"
 #include "tokenizer/tokenizer_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* spans.c - see spans.h. */
 #include "spans/spans.h"
 
-#include "attribute/attribute_internal.h"
 #include "base/memory.h"
 #include "figures/table_axis.h"
 #include "machine/questions.h"
@@ -9,7 +8,6 @@
 #include "measures/parks.h"
 #include "predict/answer_internal.h"
 #include "spans/spans_internal.h"
-#include "stream/items_internal.h"
 #include "talk/chat.h"
 #include "trace/trace_internal.h"
 

@@ -2,7 +2,6 @@
 #include "spans/spans_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "measures/parks.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "base/text/path.h"
 #include "base/version.h"

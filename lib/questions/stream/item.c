@@ -1,7 +1,6 @@
 /* item.c - completes an item that was read from a line, and finds its places and labels: see
  * items_internal.h. */
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "input/position.h"
 #include "input/sequence.h"
 #include "stream/record_reader.h"

@@ -2,7 +2,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "stream/batch_lines.h"

@@ -1,6 +1,5 @@
 /* items_header.c - the header of CSV: the separator, and the key of each column. */
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "stream/csv_reader.h"
 #include "stream/items_internal.h"
 #include "stream/word_lines.h"

@@ -6,7 +6,6 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "edits/edits_internal.h"
 #include "run/host_internal.h"
 #include "run/run_internal.h"
 #include "stream/many_item.h"

@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 #include "stream/items_internal.h"

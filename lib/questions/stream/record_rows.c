@@ -5,11 +5,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "formats/quoting.h"
 #include "stream/items_internal.h"
-#include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
  * first counted, then stored. */
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "formats/ndarray.h"
 #include "run/run_internal.h"

@@ -8,8 +8,6 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
-#include "predict/prediction.h"
-#include "trace/trace_internal.h"
 
 #include <string.h>
 

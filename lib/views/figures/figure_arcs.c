@@ -7,7 +7,6 @@
 
 #include "base/status_internal.h"
 #include "base/text/number.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>

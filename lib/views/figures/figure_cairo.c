@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/os/dynamic.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "figures/cairo_functions.h"
 #include "pictures/png_file.h"
 

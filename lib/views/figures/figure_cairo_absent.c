@@ -3,7 +3,6 @@
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err)
 {

@@ -12,7 +12,6 @@
 #include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

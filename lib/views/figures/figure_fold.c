@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "tables/text_table.h"
-#include "tensors/output.h"
 #include "tensors/view.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
  * across. */
 #include "figures/figure_internal.h"
 
-#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

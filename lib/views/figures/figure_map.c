@@ -7,7 +7,6 @@
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "towers/maps/picture_maps.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

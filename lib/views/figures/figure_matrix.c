@@ -9,9 +9,6 @@
  * tokens everywhere, of which the last three lines are shown. */
 #include "figures/figure_internal.h"
 
-#include "base/status_internal.h"
-#include "tables/text_table.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "figures/figure_arcs.h"
 #include "figures/figure_streams.h"
 
-#include "base/status_internal.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"

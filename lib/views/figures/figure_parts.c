@@ -5,7 +5,6 @@
 #include "figures/figure_internal.h"
 
 #include "pictures/picture_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>

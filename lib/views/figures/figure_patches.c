@@ -2,8 +2,6 @@
  * patches. */
 #include "figures/figure_internal.h"
 
-#include "tables/text_table.h"
-
 #include <math.h>
 
 enum {

@@ -2,12 +2,8 @@
  * their nearer side. Large curves have their number, where it hides nothing. */
 #include "figures/figure_plates.h"
 
-#include "base/status_internal.h"
-#include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "measures/head_kind.h"
-#include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* figure_streams.c - see figure_streams.h. */
 #include "figures/figure_streams.h"
 
-#include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"

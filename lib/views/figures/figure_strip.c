@@ -5,7 +5,6 @@
  * ones are apart. */
 #include "figures/figure_internal.h"
 
-#include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
 #include "tables/table_internal.h"

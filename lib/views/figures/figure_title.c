@@ -3,7 +3,6 @@
 #include "figures/figure_arcs.h"
 
 #include "figures/table_axis.h"
-#include "figures/table_grid.h"
 #include "measures/first_head.h"
 #include "measures/metric.h"
 #include "tables/table_internal.h"

@@ -2,7 +2,6 @@
  * framed, unseen tokens grey; of the spans of a text also their names and numbers below it. */
 #include "figures/text_flow.h"
 
-#include "base/status_internal.h"
 #include "figures/table_grid.h"
 #include "formats/float_text.h"
 #include "pictures/colormap_internal.h"

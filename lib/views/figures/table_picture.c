@@ -3,7 +3,6 @@
 #include "figures/table_picture_internal.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"

@@ -1,8 +1,6 @@
 /* text_flow.c - see text_flow.h. */
 #include "figures/text_flow.h"
 
-#include "base/status_internal.h"
-#include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 
 #include <math.h>

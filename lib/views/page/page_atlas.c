@@ -18,7 +18,6 @@
 #include "figures/table_grid.h"
 #include "measures/head_cards_internal.h"
 #include "measures/head_kind.h"
-#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,10 +6,8 @@
  * (page_frame_wasm.c): the page that runs it is one.
  */
 #include "page/page_internal.h"
-#include "page/page_live.h"
 
 #include "base/sink_internal.h"
-#include "base/status_internal.h"
 #include "base/version.h"
 #include "formats/quoting.h"
 #include "measures/head_kind.h"

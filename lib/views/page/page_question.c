@@ -4,12 +4,10 @@
 #include "base/sink_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
-#include "base/text/path.h"
 #include "figures/table_picture_internal.h"
 #include "formats/float_text.h"
 #include "formats/quoting.h"
 #include "pictures/colormap_internal.h"
-#include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 

@@ -2,7 +2,6 @@
 #include "terminal/heatmap_internal.h"
 
 #include "pictures/picture_internal.h"
-#include "tables/text_table.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "terminal/heatmap_internal.h"
 
 #include "tables/text_table.h"
-#include "trace/trace_internal.h"
 
 #include <string.h>
 

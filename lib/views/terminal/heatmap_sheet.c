@@ -2,8 +2,6 @@
  * and lists. */
 #include "terminal/heatmap_internal.h"
 
-#include "trace/trace_internal.h"
-
 #include <string.h>
 
 enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between two rows that stand side by side */

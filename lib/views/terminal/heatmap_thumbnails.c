@@ -2,7 +2,6 @@
 #include "terminal/heatmap_internal.h"
 
 #include "base/memory.h"
-#include "pictures/picture_internal.h"
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "formats/float_text.h"
-#include "pictures/picture_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -25,7 +25,6 @@
 #include "trace/trace_internal.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  */
 #include "base/os/system.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/text/path.h"

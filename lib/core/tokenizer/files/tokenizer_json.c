@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "base/text/number.h"
-#include "formats/json.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/stages/stages_internal.h"
 

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 

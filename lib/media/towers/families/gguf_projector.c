@@ -9,7 +9,6 @@
 #include "base/os/os.h"
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
-#include "families/families_internal.h"
 #include "formats/float_text.h"
 #include "gguf/gguf_keys.h"
 #include "gguf/gguf_naming.h"

@@ -2,7 +2,6 @@
  * config.json. Texts are those of the processors of transformers 5.23. */
 #include "towers/families/vision_family.h"
 
-#include "base/status_internal.h"
 #include "base/text/number.h"
 #include "trace/site_set.h"
 

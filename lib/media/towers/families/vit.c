@@ -15,7 +15,6 @@
  * classifier has no logits. For positions of another grid see image_patches.c.
  */
 #include "base/memory.h"
-#include "base/text/escape.h"
 #include "families/families_internal.h"
 #include "towers/image_patches.h"
 

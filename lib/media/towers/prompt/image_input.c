@@ -1,9 +1,7 @@
 /* image_input.c - see pixels_internal.h. */
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/store.h"
-#include "base/text/escape.h"
 #include "input/pass.h"
 #include "input/talk.h"
 #include "model/model_internal.h"

@@ -2,7 +2,6 @@
 #include "towers/prompt/picture_position.h"
 
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "towers/prompt/picture_prompt.h"
 
