@@ -4,7 +4,6 @@
 #define CMD_DOCUMENT_H
 
 #include "cmd/line/command.h"
-#include "cmd/line/option.h"
 
 struct document_args {
     const char *json, *csv; /* paths; "-": standard output; NULL: not given */

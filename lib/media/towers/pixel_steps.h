@@ -6,7 +6,6 @@
 
 #include "base/source.h"
 #include "image/image_file_internal.h"
-#include "model/config_fields.h"
 #include "model/model.h"
 #include "towers/pixels.h"
 #include "towers/prompt/picture_sizes.h"

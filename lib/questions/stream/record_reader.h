@@ -15,7 +15,6 @@
 
 #include "stream/csv_reader.h"
 #include "stream/items_internal.h"
-#include "stream/record_keys_internal.h"
 
 /* Reads LINE [size] into ITEM, which has no values yet; the caller checks that it has an input. For
  * a malformed line the item is marked as failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the

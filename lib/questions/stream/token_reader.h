@@ -4,7 +4,6 @@
 #define ATTN_STREAM_TOKEN_READER_H
 
 #include "run/run.h"
-#include "trace/site_set.h"
 #include "trace/trace.h"
 
 struct attn_pool; /* base/pool.h */

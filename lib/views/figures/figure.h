@@ -21,7 +21,6 @@
 #include "pictures/picture.h"
 #include "pictures/shapes.h"
 #include "pictures/table_view.h"
-#include "tensors/token_text.h"
 
 struct attn_figure_content {
     enum attn_figure kind; /* not ATTN_FIGURE_DEFAULT */

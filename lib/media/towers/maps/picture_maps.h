@@ -19,7 +19,6 @@
 
 #include "attention/attention.h"
 #include "input/sequence.h"
-#include "trace/trace_internal.h"
 
 struct attn_picture_maps;
 
