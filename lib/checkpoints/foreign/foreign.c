@@ -1,12 +1,10 @@
 /* foreign.c - see foreign.h. */
 #include "foreign/foreign.h"
 
-#include "base/buffer.h"
 #include "base/file.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/path.h"
-#include "formats/json.h"
 #include "formats/tensor_files_internal.h"
 
 #include <stdio.h>
@@ -15,96 +13,25 @@
 
 #define ADAPTER "adapter_config.json"
 
-/* Characters that need no quoting in a shell. */
-static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                            "._-+/=@:,";
-
-/* Adds the adapter of the current folder to the weights of its model, with the head of its task. */
-#define MERGE_ADAPTER                                                                              \
-    "python3 -c \"from peft import AutoPeftModel%s as M; "                                         \
-    "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
-
-/* Whether NAME ends as the name of a pickle of PyTorch does. */
-static bool is_pickle(const char *name)
-{
-    static const char *const ends[] = {".pth", ".pt"};
-    const size_t size = strlen(name);
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (size > strlen(ends[i]) && strcmp(name + size - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
-}
-
-bool attn_foreign_find(const struct attn_source *source, char name[ATTN_OPENER_NAME_SIZE])
+bool attn_foreign_find_end(const struct attn_source *source, const char *end, const char *other,
+                           char name[ATTN_OPENER_NAME_SIZE])
 {
     struct attn_path_names names = {0};
     size_t n = 0;
 
     if (source->directory && attn_path_list(source->directory, &names, NULL) == ATTN_OK)
         for (size_t i = 0; i < names.n; i++)
-            if (is_pickle(names.names[i]) && strlen(names.names[i]) < ATTN_OPENER_NAME_SIZE &&
-                n++ == 0)
+            if ((attn_path_has_ending(names.names[i], end) ||
+                 attn_path_has_ending(names.names[i], other)) &&
+                strlen(names.names[i]) < ATTN_OPENER_NAME_SIZE && n++ == 0)
                 memcpy(name, names.names[i], strlen(names.names[i]) + 1);
     attn_path_names_release(&names);
     return n == 1;
 }
 
-/* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' to quote it. */
-static void append_word(struct attn_buffer *command, const char *text, size_t size)
+bool attn_foreign_find(const struct attn_source *source, char name[ATTN_OPENER_NAME_SIZE])
 {
-    if (size > 0 && strspn(text, plain) >= size) {
-        attn_buffer_append(command, text, size);
-        return;
-    }
-    attn_buffer_append_string(command, "$'");
-    for (const char *end = text + size; text < end;) {
-        const char *quote = memchr(text, '\'', (size_t)(end - text));
-        const char *stop = quote ? quote : end;
-
-        attn_escape_append(command, text, (size_t)(stop - text));
-        attn_buffer_append_string(command, quote ? "\\'" : "");
-        text = quote ? quote + 1 : end;
-    }
-    attn_buffer_append_char(command, '\'');
-}
-
-/* Returns the end of the name of peft's class for the adapter of SOURCE, by its task. */
-static const char *class_of(const struct attn_source *source)
-{
-    static const char *const none[] = {NULL};
-    static const char *const tasks[][2] = {{"CAUSAL_LM", "ForCausalLM"},
-                                           {"SEQ_CLS", "ForSequenceClassification"},
-                                           {"SEQ_2_SEQ_LM", "ForSeq2SeqLM"},
-                                           {"TOKEN_CLS", "ForTokenClassification"},
-                                           {"QUESTION_ANS", "ForQuestionAnswering"},
-                                           {"FEATURE_EXTRACTION", "ForFeatureExtraction"}};
-    const char *found = "", *task = NULL;
-    struct attn_json *json = NULL;
-
-    if (attn_json_read_part(source, ADAPTER, none, &json, NULL) == ATTN_OK)
-        attn_json_get_string(json, attn_json_root(json), "task_type", &task, NULL);
-    for (size_t i = 0; task && i < sizeof tasks / sizeof *tasks; i++)
-        found = strcmp(task, tasks[i][0]) == 0 ? tasks[i][1] : found;
-    attn_json_free(json);
-    return found;
-}
-
-static void append_cd(struct attn_buffer *command, const char *folder, size_t size)
-{
-    attn_buffer_append_string(command, "cd ");
-    append_word(command, folder, size);
-    attn_buffer_append_string(command, " && ");
-}
-
-/* Makes COMMAND the hint of ERR, unless it is too long for a hint, and releases it. */
-static void give_as_hint(struct attn_buffer *command, struct attn_error *err)
-{
-    const char *text = attn_buffer_string(command);
-
-    if (text && strlen(text) < ATTN_ERROR_HINT_SIZE)
-        attn_error_hint(err, "%s", text);
-    attn_buffer_release(command);
+    return attn_foreign_find_end(source, ".pth", ".pt", name);
 }
 
 #define FETCH_WHISPER                                                                              \
@@ -316,7 +243,6 @@ enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
 {
     const char *folder = source->directory;
-    struct attn_buffer command = {0};
     char file[ATTN_OPENER_NAME_SIZE];
 
     if (!folder)
@@ -326,12 +252,10 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
             ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
         /* The folder holds an adapter of PEFT: changes to the weights of another model. */
         attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' holds an adapter (" ADAPTER "), expected a whole model, which "
-                       "`adapter` changes by it, or merge it",
+                       "'%s' holds an adapter (" ADAPTER "), expected a whole model",
                        attn_quote_string(folder).text);
-        append_cd(&command, folder, strlen(folder));
-        attn_buffer_append_format(&command, MERGE_ADAPTER, class_of(source));
-        give_as_hint(&command, err);
+        attn_error_hint(err, "-m with its base model and `adapter` with this folder, or merge both "
+                             "with peft: merge_and_unload(), then save_pretrained()");
         return ATTN_UNSUPPORTED;
     }
     if (!attn_source_has_part(source, "config.json") &&

@@ -14,6 +14,10 @@
  * there is none, or several. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_OPENER_NAME_SIZE]);
 
+/* The same for names that end in END or OTHER. */
+bool attn_foreign_find_end(const struct attn_source *source, const char *end, const char *other,
+                           char name[ATTN_OPENER_NAME_SIZE]);
+
 /* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a PEFT adapter, or files of another
  * program, instead of a model. The hint of the error says what to do. */
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);

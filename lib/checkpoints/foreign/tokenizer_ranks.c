@@ -16,12 +16,12 @@
 #include "tokenizer/regex.h"
 #include "tokenizer/vocabulary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A file of real tokens needs a few megabytes of each. */
 enum { MOST_WRITTEN = 1 << 26, MOST_LOOKED_UP = 1 << 30 };
 
-static const char bos[] = "<|bos|>"; /* stands in front of each text */
 static const char ranks_key[] = "mergeable_ranks", special_key[] = "special_tokens";
 
 struct ranks {
@@ -29,8 +29,9 @@ struct ranks {
     const char *path; /* quoted */
     struct attn_vocabulary vocabulary;
     struct attn_buffer *json;
-    int64_t bos;  /* -1: there is none */
-    bool has_gap; /* ids are not 0 to n - 1, or special tokens not the last, in their order */
+    char bos[32];   /* the token that stands in front of each text */
+    int64_t bos_id; /* -1: there is none */
+    bool has_gap;   /* ids are not 0 to n - 1, or special tokens not the last, in their order */
     struct attn_error *err;
 };
 
@@ -157,8 +158,8 @@ static enum attn_status write_special(struct ranks *r)
                                   attn_quote(item.text, item.size).text, special_key, r->path,
                                   (long long)item.id);
         r->has_gap = r->has_gap || item.id != next_id++;
-        if (item.size == strlen(bos) && memcmp(item.text, bos, item.size) == 0)
-            r->bos = item.id;
+        if (item.size == strlen(r->bos) && memcmp(item.text, r->bos, item.size) == 0)
+            r->bos_id = item.id;
         separate(r->json);
         append(r->json, "{\"content\":");
         attn_json_append_string(r->json, item.text, item.size);
@@ -168,6 +169,8 @@ static enum attn_status write_special(struct ranks *r)
                                   (long long)item.id);
     }
     append(r->json, "]");
+    if (attn_pickle_find(r->pickle, attn_pickle_root(r->pickle), "nfc") != ATTN_PICKLE_NONE)
+        append(r->json, ",\"normalizer\":{\"type\":\"NFC\"}");
     return ATTN_OK;
 }
 
@@ -215,7 +218,7 @@ static enum attn_status write_pattern(struct ranks *r)
     append(r->json, "}},{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":false,"
                     "\"use_regex\":false}]},\"decoder\":{\"type\":\"ByteLevel\",\"add_prefix_"
                     "space\":false,\"trim_offsets\":false,\"use_regex\":false}");
-    if (r->bos >= 0)
+    if (r->bos_id >= 0)
         attn_buffer_append_format(
             r->json,
             ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
@@ -223,7 +226,7 @@ static enum attn_status write_pattern(struct ranks *r)
             "\"pair\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
             "\"type_id\":0}}],\"special_tokens\":{\"%s\":{\"id\":\"%s\",\"ids\":[%lld],"
             "\"tokens\":[\"%s\"]}}}",
-            bos, bos, bos, (long long)r->bos, bos);
+            r->bos, r->bos, r->bos, (long long)r->bos_id, r->bos);
     return ATTN_OK;
 }
 
@@ -318,7 +321,12 @@ bool attn_ranks_is_pickle(const struct attn_pickle *pickle)
 
 static enum attn_status write_all(struct ranks *r)
 {
+    const attn_pickle_value bos = attn_pickle_find(r->pickle, attn_pickle_root(r->pickle), "bos");
+    size_t size = 0;
+    const char *text = attn_pickle_text(r->pickle, bos, &size);
+
     ATTN_TRY(check_state(r));
+    snprintf(r->bos, sizeof r->bos, "%.*s", text ? (int)size : 7, text ? text : "<|bos|>");
     ATTN_TRY(read_ranks(r));
     ATTN_TRY(write_special(r));
     ATTN_TRY(write_pattern(r));
@@ -329,7 +337,8 @@ enum attn_status attn_ranks_write(const struct attn_pickle *pickle, const char *
                                   struct attn_buffer *json, struct attn_error *err)
 {
     const struct attn_quote quoted = attn_quote_string(path);
-    struct ranks r = {.pickle = pickle, .path = quoted.text, .json = json, .bos = -1, .err = err};
+    struct ranks r = {
+        .pickle = pickle, .path = quoted.text, .json = json, .bos_id = -1, .err = err};
     const enum attn_status status = write_all(&r);
 
     attn_vocabulary_release(&r.vocabulary);

@@ -1,4 +1,5 @@
-/* tokenizer_ranks.h - the tokenizer in a pickle of tiktoken's Encoding, as nanochat saves it. */
+/* tokenizer_ranks.h - tokenizers that are ranks of tokens: a pickle of tiktoken's Encoding, as
+ * nanochat saves it. */
 #ifndef ATTN_FOREIGN_TOKENIZER_RANKS_H
 #define ATTN_FOREIGN_TOKENIZER_RANKS_H
 

@@ -1,7 +1,8 @@
 /*
  * tokenizer_small.c - the vocabularies of small training programs: the letters in nanoGPT's
- * meta.pkl, nanochat's tokenizer.pkl, and llama2.c's tokenizer.bin. Each becomes the file of a
- * usual tokenizer: vocab.json, tokenizer.json, or a tokenizer.model of SentencePiece.
+ * meta.pkl, nanochat's tokenizer.pkl, and llama2.c's tokenizer.bin; and the ranks of tiktoken's
+ * list and of Mistral's tekken.json. Each becomes the file of a usual tokenizer: vocab.json,
+ * tokenizer.json, or a tokenizer.model of SentencePiece.
  *
  * meta.pkl: a pickle of {"stoi": {letter: id}, ...}; under each name a pickle may be that, or
  * nanochat's (tokenizer_ranks.h). tokenizer.bin: the length of the longest
@@ -12,8 +13,11 @@
 #include "base/text/escape.h"
 #include "base/text/path.h"
 #include "foreign/checkpoint.h"
+#include "foreign/foreign.h"
 #include "foreign/pickle.h"
+#include "foreign/tokenizer_lists.h"
 #include "foreign/tokenizer_ranks.h"
+#include "formats/bundle.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -50,17 +54,38 @@ static enum attn_status write_letters(const struct attn_pickle *pickle, const ch
     return attn_buffer_check(vocab, err);
 }
 
-static enum attn_status convert_pickle(const struct attn_file *file, struct attn_buffer *made,
+static enum attn_status convert_pickle(const struct attn_file *file,
+                                       const struct attn_source *source, struct attn_buffer *made,
                                        const char **becomes, struct attn_error *err)
 {
     struct attn_pickle *pickle;
     enum attn_status status;
 
+    (void)source;
     ATTN_TRY(attn_pickle_read(file, 0, file->size, &pickle, err));
     *becomes = attn_ranks_is_pickle(pickle) ? "tokenizer.json" : "vocab.json";
     status = attn_ranks_is_pickle(pickle) ? attn_ranks_write(pickle, file->path, made, err)
                                           : write_letters(pickle, file->path, made, err);
     attn_pickle_free(pickle);
+    return status;
+}
+
+/* tekken.json, or tiktoken's list: the pickle of an Encoding. */
+static enum attn_status convert_list(const struct attn_file *file, const struct attn_source *source,
+                                     struct attn_buffer *made, const char **becomes,
+                                     struct attn_error *err)
+{
+    struct attn_buffer pickle = {0};
+    struct attn_file as_file = {.storage = ATTN_FILE_BORROWED, .path = file->path};
+    enum attn_status status = file->size > 0 && file->data[0] == '{'
+                                  ? attn_ranks_from_tekken(file, &pickle, err)
+                                  : attn_ranks_from_list(file, source, &pickle, err);
+
+    as_file.data = (unsigned char *)pickle.data;
+    as_file.size = pickle.size;
+    if (status == ATTN_OK)
+        status = convert_pickle(&as_file, source, made, becomes, err);
+    attn_buffer_release(&pickle);
     return status;
 }
 
@@ -110,7 +135,8 @@ static void append_piece(struct attn_buffer *model, struct attn_buffer *piece, s
     attn_buffer_append(model, piece->data, piece->size);
 }
 
-static enum attn_status convert_scores(const struct attn_file *file, struct attn_buffer *model,
+static enum attn_status convert_scores(const struct attn_file *file,
+                                       const struct attn_source *source, struct attn_buffer *model,
                                        const char **becomes, struct attn_error *err)
 {
     /* 2: {3: BPE, 35: byte_fallback}; 3: {3: add_dummy_prefix, 4: remove_extra_whitespaces = 0} */
@@ -119,6 +145,7 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
     size_t at = sizeof(int32_t), n = 0;
     bool is_whole = file->size > at;
 
+    (void)source;
     *becomes = "tokenizer.model";
     while (is_whole && at < file->size) {
         float score;
@@ -148,27 +175,41 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
 
 /* --- Both ------------------------------------------------------------------------------------- */
 
-/* The files that are read here. Those of nanochat are looked for beside its model_NNNNNN.pt,
- * the last where nanochat has it; the others in a folder that the caller names. */
+/* The files that are read here: as what the caller names, or beside a checkpoint. */
 static const struct form {
     const char *part;
-    enum attn_status (*convert)(const struct attn_file *file, struct attn_buffer *made,
-                                const char **becomes, struct attn_error *err);
-    bool is_of_nanochat;
-} forms[] = {{"meta.pkl", convert_pickle, false},
-             {"tokenizer.bin", convert_scores, false},
-             {"tokenizer.pkl", convert_pickle, true},
-             {"../../tokenizer/tokenizer.pkl", convert_pickle, true}};
+    enum attn_status (*convert)(const struct attn_file *file, const struct attn_source *source,
+                                struct attn_buffer *made, const char **becomes,
+                                struct attn_error *err);
+    enum {
+        BESIDE,   /* in the folder that the caller names */
+        NANOCHAT, /* in that of a model_NNNNNN.pt, or where nanochat has it */
+        FOLDER    /* in a folder without another vocabulary; the only one whose name ends so */
+    } place;
+} forms[] = {{"meta.pkl", convert_pickle, BESIDE},
+             {"tokenizer.bin", convert_scores, BESIDE},
+             {"tokenizer.pkl", convert_pickle, NANOCHAT},
+             {"../../tokenizer/tokenizer.pkl", convert_pickle, NANOCHAT},
+             {"tekken.json", convert_list, FOLDER},
+             {".tiktoken", convert_list, FOLDER}};
 
-/* Whether FORM lies beside the checkpoint of SOURCE; of nanochat's, PATH is where. */
-static bool is_beside(const struct attn_source *source, const struct form *form,
-                      char path[ATTN_PATH_SIZE])
+/* Whether FORM lies in the place where it is looked for; PATH is where, if it is not the part. */
+static bool is_there(const struct attn_source *source, const struct form *form,
+                     char path[ATTN_PATH_SIZE])
 {
     const char *checkpoint = attn_source_override(source, ATTN_CHECKPOINT_PART);
     const char *slash = checkpoint ? attn_os_last_slash(checkpoint) : NULL;
     const char *name = slash ? slash + 1 : checkpoint;
+    char found[ATTN_OPENER_NAME_SIZE];
 
-    if (!form->is_of_nanochat)
+    if (form->place == FOLDER && *form->part == '.')
+        return attn_foreign_find_end(source, form->part, form->part, found) &&
+               attn_path_join(source->directory, found, path);
+    if (form->place == FOLDER)
+        return attn_source_has_part(source, form->part);
+    if (!attn_opener_checkpoint.is_model(source))
+        return false;
+    if (form->place == BESIDE)
         return attn_source_has_part(source, form->part);
     return name && strncmp(name, "model_", strlen("model_")) == 0 &&
            snprintf(path, ATTN_PATH_SIZE, "%.*s%s", (int)(name - checkpoint), checkpoint,
@@ -176,23 +217,27 @@ static bool is_beside(const struct attn_source *source, const struct form *form,
            attn_os_kind(path) == ATTN_OS_FILE;
 }
 
-/* Returns the form that the caller named; else that which lies beside a checkpoint, unless another
- * vocabulary is named; else NULL. PATH is empty, or that of a file of nanochat. */
+/* Returns the form that the caller named; else that which is there, unless another vocabulary is
+ * named, or in its folder; else NULL. PATH is empty, or that of the file. */
 static const struct form *find_form(const struct attn_source *source, char path[ATTN_PATH_SIZE])
 {
-    static const char *const others[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
+    static const char *const others[] = {"tokenizer.json", "vocab.json", "vocab.txt",
+                                         "tokenizer.model"};
     const struct form *end = forms + sizeof forms / sizeof *forms;
-    bool may_be_beside = attn_opener_checkpoint.is_model(source);
+    bool is_named = false, is_beside = attn_bundle_is_source(source);
 
     *path = '\0';
     for (const struct form *form = forms; form < end; form++)
         if (attn_source_override(source, form->part))
             return form;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        may_be_beside = may_be_beside && !attn_source_override(source, others[i]);
-    for (const struct form *form = forms; form < end && may_be_beside; form++)
-        if (is_beside(source, form, path))
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        is_named = is_named || attn_source_override(source, others[i]);
+        is_beside = is_beside || attn_source_has_part(source, others[i]);
+    }
+    for (const struct form *form = forms; form < end && !is_named; form++)
+        if ((form->place != FOLDER || !is_beside) && is_there(source, form, path))
             return form;
+    *path = '\0';
     return NULL;
 }
 
@@ -216,7 +261,7 @@ static enum attn_status read_parts(const struct attn_source *source, enum attn_l
 
     (void)load;
     ATTN_TRY(attn_file_read_part(*path ? &beside : source, form->part, &opened->file, err));
-    ATTN_TRY(form->convert(&opened->file, &opened->vocab, &becomes, err));
+    ATTN_TRY(form->convert(&opened->file, source, &opened->vocab, &becomes, err));
     attn_opened_add(opened, becomes, opened->vocab.data, opened->vocab.size);
     is_letters = strcmp(becomes, "vocab.json") == 0;
     attn_opened_add(opened, "config.json", is_letters ? config : "{}",

@@ -86,3 +86,31 @@ void attn_base64_append(struct attn_buffer *out, const void *bytes, size_t n)
     *to++ = n == 2 ? digits[(in[1] & 15) << 2] : '=';
     *to = '=';
 }
+
+bool attn_base64_decode(const char *text, size_t size, unsigned char *out, size_t *n)
+{
+    unsigned char values[256] = {0}; /* the value of each digit plus one; 0: not a digit */
+    size_t n_pad = 0;
+    uint32_t group = 0;
+
+    for (size_t i = 0; i < 64; i++)
+        values[(unsigned char)digits[i]] = (unsigned char)(i + 1);
+    while (n_pad < 2 && n_pad < size && text[size - 1 - n_pad] == '=')
+        n_pad++;
+    *n = 0;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned value = i < size - n_pad ? values[(unsigned char)text[i]] : 1;
+
+        if (value == 0)
+            return false;
+        group = group << 6 | (value - 1);
+        if (i % 4 < 3)
+            continue;
+        out[(*n)++] = (unsigned char)(group >> 16);
+        out[(*n)++] = (unsigned char)(group >> 8);
+        out[(*n)++] = (unsigned char)group;
+        group = 0;
+    }
+    *n -= n_pad;
+    return size % 4 == 0;
+}

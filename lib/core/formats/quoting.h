@@ -21,4 +21,7 @@ void attn_markup_append(struct attn_buffer *out, const char *text, size_t size, 
 /* Appends BYTES [n] as base64 (RFC 4648, section 4), padded with '='. */
 void attn_base64_append(struct attn_buffer *out, const void *bytes, size_t n);
 
+/* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. False if it is malformed. */
+bool attn_base64_decode(const char *text, size_t size, unsigned char *out, size_t *n);
+
 #endif

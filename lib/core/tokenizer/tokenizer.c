@@ -158,10 +158,7 @@ static enum attn_status check_files(const struct attn_source *source,
                                      : " or vocab.json; readers of other files are not linked");
     if (opener && opener->vocabulary_hint)
         attn_error_hint(err, "%s", opener->vocabulary_hint);
-    if (attn_source_has_part(source, "tekken.json"))
-        attn_error_hint(err, "'tekken.json' is Mistral's own form; use the tokenizer.json of the "
-                             "repository, or mistral_common");
-    else if (has_any)
+    if (has_any)
         attn_error_hint(err, "transformers makes tokenizer.json of its files, if config.json or "
                              "tokenizer_config.json names their class: "
                              "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");

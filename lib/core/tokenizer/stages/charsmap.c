@@ -10,8 +10,9 @@
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
-#include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "base/text/utf8.h"
+#include "formats/quoting.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/vocabulary.h"
 
@@ -33,36 +34,6 @@ struct charsmap {
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
-
-/* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. False if it is malformed. */
-static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned char values[256] = {0}; /* the value of each digit plus one; 0: not a digit */
-    size_t n_pad = 0;
-    uint32_t group = 0;
-
-    for (size_t i = 0; i < 64; i++)
-        values[(unsigned char)digits[i]] = (unsigned char)(i + 1);
-    while (n_pad < 2 && n_pad < size && text[size - 1 - n_pad] == '=')
-        n_pad++;
-    *n = 0;
-    for (size_t i = 0; i < size; i++) {
-        const unsigned value = i < size - n_pad ? values[(unsigned char)text[i]] : 1;
-
-        if (value == 0)
-            return false;
-        group = group << 6 | (value - 1);
-        if (i % 4 < 3)
-            continue;
-        out[(*n)++] = (unsigned char)(group >> 16);
-        out[(*n)++] = (unsigned char)(group >> 8);
-        out[(*n)++] = (unsigned char)group;
-        group = 0;
-    }
-    *n -= n_pad;
-    return size % 4 == 0;
-}
 
 static size_t offset_of(uint32_t unit)
 {
@@ -129,7 +100,7 @@ static enum attn_status read_map(struct charsmap *map, const char *text, size_t 
     ATTN_TRY(ATTN_NEW(map->bytes, attn_alloc_uninitialized(size, 1, err)));
     if (!map->cluster)
         memcpy(map->bytes, text, map->n_byte = size);
-    if (!map->cluster || decode_base64(text, size, map->bytes, &map->n_byte))
+    if (!map->cluster || attn_base64_decode(text, size, map->bytes, &map->n_byte))
         ATTN_TRY(read_units(map, &problem, err));
     return problem ? attn_error_set(err, ATTN_FORMAT, "the charsmap in '%s' %s",
                                     attn_quote_string(name).text, problem)
