@@ -231,12 +231,9 @@ static enum attn_status run_both(struct attn_gradient *gradient, struct attn_err
 
     ATTN_TRY(ATTN_ALLOC(x, input.n * encoder->config.d_embed, err));
     status = attn_sequence_embed(&input, encoder, x, err);
-    if (status == ATTN_OK)
-        status = attn_tape_add_encoder(&gradient->tape, encoder, options, err);
-    if (status == ATTN_OK)
-        status = attn_backward_feed(gradient->tape.encoder, x, NULL, err);
-    if (status == ATTN_OK)
-        status = run(gradient, err);
+    ATTN_THEN(status, attn_tape_add_encoder(&gradient->tape, encoder, options, err));
+    ATTN_THEN(status, attn_backward_feed(gradient->tape.encoder, x, NULL, err));
+    ATTN_THEN(status, run(gradient, err));
     attn_free(x);
     return status;
 }
@@ -300,8 +297,7 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
     pass.options.trace = gradient->asked_by;
     if (status == ATTN_OK && n_deep > 0)
         status = ATTN_ALLOC(gradient->deep, n_deep * n * d, err);
-    if (status == ATTN_OK)
-        status = run(gradient, err);
+    ATTN_THEN(status, run(gradient, err));
     if (status == ATTN_OK && has_pixels)
         status = ATTN_ALLOC(pixels, n_pixel, err);
     for (size_t k = n_deep; k-- > 0 && status == ATTN_OK;) {
@@ -314,8 +310,7 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
         attn_before_gather(pass.before, attn_backward_embedding(gradient->tape.backward), cells);
         status = emit_rows(gradient, ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_NO_LAYER, cells, err);
     }
-    if (status == ATTN_OK)
-        status = pass.before->reader->reader->back(&pass, cells, pixels, err);
+    ATTN_THEN(status, pass.before->reader->reader->back(&pass, cells, pixels, err));
     if (status == ATTN_OK && has_pixels)
         status = emit_pixels(gradient, pixels, err);
     attn_free(cells);

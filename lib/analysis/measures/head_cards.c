@@ -149,10 +149,9 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
     made->cards = cards;
     made->settings.source_mask = source_mask;
     status = ATTN_STORE_ALLOC(&made->store, made->heads, cards->n_head, err);
-    if (status == ATTN_OK)
-        status = ATTN_STORE_ALLOC(&made->store, made->found, cards->n_head * cards->n_vector, err);
-    if (status == ATTN_OK)
-        status = ATTN_STORE_ALLOC(&made->store, made->sorted, n_key, err);
+    ATTN_THEN(status,
+              ATTN_STORE_ALLOC(&made->store, made->found, cards->n_head * cards->n_vector, err));
+    ATTN_THEN(status, ATTN_STORE_ALLOC(&made->store, made->sorted, n_key, err));
     for (size_t i = 0; status == ATTN_OK && i < cards->n_head; i++)
         for (size_t c = 0; c < N_CELL; c++)
             made->heads[i].cells[c] = NAN;

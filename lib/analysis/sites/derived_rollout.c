@@ -144,8 +144,7 @@ static enum attn_status multiply_by_layer(struct rollout *rollout, const struct 
     ATTN_TRY(attn_derivation_select(rollout->derivation, sites, at, &selection, err));
     trace.selection = selection;
     status = attn_derivation_open(rollout->derivation, &again, &session, err);
-    if (status == ATTN_OK)
-        status = multiply_by_rows(rollout, at, session, err);
+    ATTN_THEN(status, multiply_by_rows(rollout, at, session, err));
     attn_session_free(session);
     attn_selection_free(selection);
     return status;

@@ -237,8 +237,7 @@ static enum attn_status watch_parks(const struct attn_run *run, const struct att
     enum attn_status status = attn_run_begin_parking(run, trace->selection ? trace : NULL,
                                                      !watch->capture, &parking, err);
 
-    if (status == ATTN_OK)
-        status = watch_passes(run, watch, &parking.trace, err);
+    ATTN_THEN(status, watch_passes(run, watch, &parking.trace, err));
     if (status == ATTN_OK) {
         attn_parking_find(&parking, watch->parks);
         status = watch->on_parks ? watch->on_parks(watch->user, err) : ATTN_OK;
@@ -273,9 +272,8 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
         status =
             attn_selection_set_sites(made, attn_sites_join(watch->sites, watch->event_sites), err);
     }
-    if (status == ATTN_OK)
-        status = watch->parks ? watch_parks(run, watch, &trace, err)
-                              : watch_passes(run, watch, &trace, err);
+    ATTN_THEN(status, watch->parks ? watch_parks(run, watch, &trace, err)
+                                   : watch_passes(run, watch, &trace, err));
     attn_selection_free(made);
     if (watch->capture && status == ATTN_OK)
         *watch->capture = capture;
@@ -509,8 +507,7 @@ static enum attn_status run_trial(struct trial *trial, struct attn_session **ses
         }
         read.rows = rows;
     }
-    if (status == ATTN_OK)
-        status = run_text(trial, rows ? &read : NULL, edits, session, err);
+    ATTN_THEN(status, run_text(trial, rows ? &read : NULL, edits, session, err));
     attn_free(edits); /* the session has copies */
     attn_free(rows);
     return status;
@@ -855,8 +852,7 @@ enum attn_status attn_trials_perform(struct attn_trials *trials, const struct at
                         .failed = SIZE_MAX};
     enum attn_status status = keep_encoder(trials, edits, changes, n, err);
 
-    if (status == ATTN_OK)
-        status = perform(&work, n, err);
+    ATTN_THEN(status, perform(&work, n, err));
     for (size_t i = 0; work.workers && i < work.n_worker; i++) {
         struct worker *worker = &work.workers[i];
 

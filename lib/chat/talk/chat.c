@@ -173,10 +173,8 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
     enum attn_status status;
 
     status = open_template(asked, turn, &parsed, err);
-    if (status == ATTN_OK)
-        status = make_messages(asked, turn, &json, err);
-    if (status == ATTN_OK)
-        status = read_tools(asked, &tools, err);
+    ATTN_THEN(status, make_messages(asked, turn, &json, err));
+    ATTN_THEN(status, read_tools(asked, &tools, err));
     talk = (struct attn_talk){.messages = json.data,
                               .n_messages = json.size,
                               .variables = tokens->size > 0 ? tokens->data : "{}",
@@ -191,11 +189,10 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
     if (status == ATTN_OK && asked->tools && !attn_template_reads(parsed, "tools", 5))
         status = attn_error_set(err, ATTN_INVALID, "the template of '%s' does not read 'tools'",
                                 attn_quote_string(talk.owner).text);
-    if (status == ATTN_OK)
-        status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
+    ATTN_THEN(status,
+              attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err));
     written->size = out.size;
-    if (status == ATTN_OK)
-        status = ATTN_NEW(written->text, attn_buffer_take(&out, err));
+    ATTN_THEN(status, ATTN_NEW(written->text, attn_buffer_take(&out, err)));
     attn_buffer_release(&out);
     attn_buffer_release(&json);
     attn_buffer_release(&tools);

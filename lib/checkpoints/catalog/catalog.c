@@ -684,8 +684,7 @@ static enum attn_status read_family(struct model_row *row)
     enum attn_status status =
         attn_json_read_part(&row->found.source, "config.json", none, &json, NULL);
 
-    if (status == ATTN_OK)
-        status = attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
+    ATTN_THEN(status, attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL));
     if (status == ATTN_OK && type)
         snprintf(row->family, sizeof row->family, "%.*s", FAMILY_SIZE - 1, type);
     attn_json_free(json);

@@ -463,8 +463,7 @@ enum attn_status attn_ollama_visit(const struct attn_ollama_stores *stores, attn
         struct attn_path_names names = {0};
 
         status = list_manifests(stores->paths[i], &names, err);
-        if (status == ATTN_OK)
-            status = visit_names(stores, i, &names, visit, user, err);
+        ATTN_THEN(status, visit_names(stores, i, &names, visit, user, err));
         attn_path_names_release(&names);
     }
     return status;

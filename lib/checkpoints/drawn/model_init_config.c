@@ -188,8 +188,7 @@ static enum attn_status add_vocabulary(struct config_members *members,
         &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_tokenizer_kind_name(words->kind));
     attn_json_append_string(&text, words->drop, strlen(words->drop));
     attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
-    if (status == ATTN_OK)
-        status = set_buffer(members, "tokenizer", strlen("tokenizer"), &text, err);
+    ATTN_THEN(status, set_buffer(members, "tokenizer", strlen("tokenizer"), &text, err));
     attn_buffer_release(&text);
     return status;
 }

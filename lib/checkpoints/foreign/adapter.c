@@ -114,9 +114,8 @@ static enum attn_status compile(const struct settings *settings, const char *tex
 
     attn_buffer_append_format(&regex, "%s%s)$", fields[pattern->field].before, text);
     status = attn_buffer_check(&regex, settings->err);
-    if (status == ATTN_OK)
-        status = attn_regex_create(regex.data, regex.size, attn_json_name(settings->json), false,
-                                   &pattern->regex, settings->err);
+    ATTN_THEN(status, attn_regex_create(regex.data, regex.size, attn_json_name(settings->json),
+                                        false, &pattern->regex, settings->err));
     attn_buffer_release(&regex);
     return status;
 }
@@ -461,8 +460,7 @@ static enum attn_status open_adapter(const struct attn_source *source, enum attn
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     status = attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err);
     settings.json = json;
-    if (status == ATTN_OK)
-        status = read_adapter(made, &settings, weights, load);
+    ATTN_THEN(status, read_adapter(made, &settings, weights, load));
     if (status == ATTN_OK)
         *adapter = made, *path = attn_tensor_files_path(made->files, 0);
     else
@@ -577,8 +575,7 @@ static enum attn_status add(const struct attn_adapter *adapter, struct attn_adap
         return refuse_shape(adapter, change, spec, err);
     status = multiply(change, is_turned, target->pool, &values, err);
     delta.data = values;
-    if (status == ATTN_OK)
-        status = attn_weights_add(target->weights, target->config, spec, &delta, &sums, err);
+    ATTN_THEN(status, attn_weights_add(target->weights, target->config, spec, &delta, &sums, err));
     attn_free(values);
     change->of_change += sums.of_change, change->of_base += sums.of_base;
     return status;

@@ -92,8 +92,7 @@ enum attn_status attn_directions_of_gguf(const char *path, bool *is_one,
         status = attn_error_set(
             err, ATTN_UNSUPPORTED, "'%s' is a GGUF file of the architecture '%s', expected '%s'",
             attn_quote_string(path).text, attn_quote(name, size).text, architecture);
-    if (status == ATTN_OK)
-        status = copy_all(attn_gguf_files(gguf), path, made, err);
+    ATTN_THEN(status, copy_all(attn_gguf_files(gguf), path, made, err));
     attn_gguf_free(gguf);
     return status;
 }

@@ -203,8 +203,8 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     source.directory = attn_buffer_string(&folder);
     status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
                               : attn_error_no_memory(err);
-    if (status == ATTN_OK)
-        status = attn_json_get_bool(json, attn_json_root(json), "use_residual", &has_residual, err);
+    ATTN_THEN(status,
+              attn_json_get_bool(json, attn_json_root(json), "use_residual", &has_residual, err));
     if (status == ATTN_OK && has_residual)
         status = refuse(json, "use_residual", "true", err);
     if (status == ATTN_OK && i == 1)
@@ -376,8 +376,7 @@ static enum attn_status omit_prompt(const struct attn_request_reading *reading,
         prompt.n - (prompt.n > 0 && attn_tokenizer_is_special(tokenizer, prompt.ids[prompt.n - 1]));
 
     attn_sequence_release(&prompt);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(sequence->made_mask, sequence->n, err);
+    ATTN_THEN(status, ATTN_ALLOC(sequence->made_mask, sequence->n, err));
     for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++)
         sequence->made_mask[i] = !attn_key_mask_keeps(sequence->key_mask, i) ? 0 : i < n ? 2 : 1;
     sequence->key_mask = sequence->made_mask;

@@ -254,8 +254,7 @@ enum attn_status attn_ranks_from_tekken(const struct attn_file *file, struct att
     copy.data = (unsigned char *)text;
     copy.storage = ATTN_FILE_BORROWED;
     status = attn_json_parse_named(&copy, names, &json, err);
-    if (status == ATTN_OK)
-        status = add_tekken(json, pickle, err);
+    ATTN_THEN(status, add_tekken(json, pickle, err));
     attn_json_free(json);
     attn_free(text);
     return status;

@@ -69,8 +69,7 @@ static enum attn_status read_model(const struct attn_source *source, enum attn_l
     struct attn_json *parsed = NULL;
     enum attn_status status = attn_file_open_part(source, ATTN_GGUF_PART, load, &file, err);
 
-    if (status == ATTN_OK)
-        status = attn_gguf_take(&file, load, &m->bundle, err);
+    ATTN_THEN(status, attn_gguf_take(&file, load, &m->bundle, err));
     if (status == ATTN_IO && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     ATTN_TRY(status);

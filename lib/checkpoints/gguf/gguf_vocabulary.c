@@ -355,8 +355,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
 
     ATTN_TRY(ATTN_ALLOC(tokens, tokenizer->vocabulary.n, err));
     status = find_scored(tokenizer, tokens, &n, err);
-    if (status == ATTN_OK)
-        status = attn_scored_merge(tokenizer, tokens, n, err);
+    ATTN_THEN(status, attn_scored_merge(tokenizer, tokens, n, err));
     attn_free(tokens);
     return status;
 }

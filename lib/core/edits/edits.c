@@ -310,12 +310,10 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
         attn_attention_set_dims(attn_model_config(before.model)->attention, &before.dims);
         dims.encoder = &before.dims;
     }
-    if (status == ATTN_OK)
-        status = attn_edit_parts_create(edits, &list.parts, &list.n_part, err);
+    ATTN_THEN(status, attn_edit_parts_create(edits, &list.parts, &list.n_part, err));
     for (size_t i = 0; status == ATTN_OK && i < list.n_part; i++)
         status = add_sketch(&scope, &list, i, err);
-    if (status == ATTN_OK)
-        status = check_sketches(&scope, layers, &list, err);
+    ATTN_THEN(status, check_sketches(&scope, layers, &list, err));
     attn_edits_release(&list);
     attn_before_release(&before);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);

@@ -347,12 +347,10 @@ enum attn_status attn_edits_sketch_values(const struct attn_edit_scope *scope,
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
         status = attn_edit_place_check(&each[i], scope->model, err);
-        if (status == ATTN_OK)
-            status = check_values(scope, &each[i], err);
+        ATTN_THEN(status, check_values(scope, &each[i], err));
         edit.op = ATTN_EDIT_ZERO;
         edit.at = each[i].at;
-        if (status == ATTN_OK)
-            status = attn_edits_append(list, &edit, part, err);
+        ATTN_THEN(status, attn_edits_append(list, &edit, part, err));
     }
     attn_free(each);
     return status;
@@ -367,8 +365,7 @@ static enum attn_status add_in_layer(const struct attn_edit_scope *scope,
     enum attn_status status =
         attn_error_at(find_tensor(scope, given, &tensor, err), ATTN_STAGE_OPTIONS, err);
 
-    if (status == ATTN_OK)
-        status = add_part(list, part, given, &tensor, err);
+    ATTN_THEN(status, add_part(list, part, given, &tensor, err));
     attn_free(tensor.rows);
     return status;
 }

@@ -371,8 +371,7 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken
     *file = (struct attn_file){0};
     reader.file = &npy->file;
     status = find_header(&npy->file, &reader, err);
-    if (status == ATTN_OK)
-        status = read_dict(&reader, &npy->layout);
+    ATTN_THEN(status, read_dict(&reader, &npy->layout));
     if (status == ATTN_OK) {
         npy->layout.data_start = (size_t)((const unsigned char *)reader.end - npy->file.data);
         status = check_size(&npy->file, &npy->layout, err);

@@ -221,8 +221,7 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
         return status;
     }
     status = take_any(&file, index->form, &part, err);
-    if (status == ATTN_OK)
-        status = adopt_shard(st, index->n_open++, part, index->form, err);
+    ATTN_THEN(status, adopt_shard(st, index->n_open++, part, index->form, err));
     attn_tensor_files_free(part);
     return status;
 }

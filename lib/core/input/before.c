@@ -187,8 +187,7 @@ enum attn_status attn_before_run_input(struct attn_before_pass *pass, size_t i,
     status = select_tensors(&dims, &keeping, own.options.n_edit > 0, &chosen, err);
     all.selection = chosen;
     own.options.trace = &all;
-    if (status == ATTN_OK)
-        status = attn_pass_run(&own, &session, err);
+    ATTN_THEN(status, attn_pass_run(&own, &session, err));
     if (status == ATTN_OK)
         pass->n_edited += attn_session_n_edited_row(session);
     for (size_t k = 0; status == ATTN_OK && pass->has_effect && k < own.options.n_edit; k++)

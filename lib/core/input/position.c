@@ -788,10 +788,9 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
         status = sequence->reader->find_positions(list, sequence, &out, err);
     else
         status = append_items(spec, sequence->places, sequence, &words, &out, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK)
-        status = ATTN_NEW(*numbers, attn_strndup(out.size > 0 ? out.data : "", out.size, err));
+    ATTN_THEN(status, attn_buffer_check(&out, err));
+    ATTN_THEN(status,
+              ATTN_NEW(*numbers, attn_strndup(out.size > 0 ? out.data : "", out.size, err)));
     attn_buffer_release(&out);
     attn_buffer_release(&words.made);
     attn_free(words.offsets);

@@ -80,8 +80,7 @@ static enum attn_status read_files(const struct attn_source *source,
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' has no config.json; readers of other files are not linked",
                               attn_quote_string(model->name).text);
-    if (status == ATTN_OK)
-        status = attn_json_read_part(source, name, attn_family_config_keys, &json[0], err);
+    ATTN_THEN(status, attn_json_read_part(source, name, attn_family_config_keys, &json[0], err));
     if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
@@ -152,8 +151,7 @@ static enum attn_status read_config(const struct attn_source *source,
     struct attn_json *json[2] = {NULL, NULL};
     enum attn_status status = read_files(source, options, model, json, err);
 
-    if (status == ATTN_OK)
-        status = read_code(model, json[0], err);
+    ATTN_THEN(status, read_code(model, json[0], err));
     if (status == ATTN_OK && model->encoder && attn_speech_reader)
         status = attn_speech_reader->read(source, json, model, err);
     attn_json_free(json[0]);

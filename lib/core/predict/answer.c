@@ -126,8 +126,8 @@ static enum attn_status encode_token(const struct attn_answer_scope *scope,
     options.cancel = scope->text->cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
                                    err);
-    if (status == ATTN_OK)
-        status = attn_answer_check_known(tokenizer, token->field, token->text, &encoding, err);
+    ATTN_THEN(status,
+              attn_answer_check_known(tokenizer, token->field, token->text, &encoding, err));
     if (status == ATTN_OK && encoding.n == 1) {
         *id = encoding.ids[0];
     } else if (status == ATTN_OK) {

@@ -624,8 +624,7 @@ enum attn_status attn_predictions_metric(const struct attn_predictions *found,
     if (found->n_metric > 0)
         status =
             attn_table_create("metric", metric_columns + n_left_out, 3 - n_left_out, &made, err);
-    if (status == ATTN_OK)
-        status = fill_metric(found, made, err);
+    ATTN_THEN(status, fill_metric(found, made, err));
     ATTN_RETURN_MADE(status, metric, made, attn_table_free);
 }
 
@@ -636,8 +635,7 @@ enum attn_status attn_predictions_tables(const struct attn_predictions *found,
     struct attn_table *made_top = NULL, *made_next = NULL;
     enum attn_status status = make_top(found, &made_top, err);
 
-    if (status == ATTN_OK)
-        status = make_next(found, &made_next, err);
+    ATTN_THEN(status, make_next(found, &made_next, err));
     if (status == ATTN_OK) {
         *top = made_top;
         *next = made_next;

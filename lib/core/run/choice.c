@@ -50,8 +50,7 @@ static enum attn_status set_sites(const struct attn_run *run, const char *list,
         const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
 
         status = attn_sites_parse(item + n_stack, &sites, err);
-        if (status == ATTN_OK)
-            status = check_made(run, stack, sites, err);
+        ATTN_THEN(status, check_made(run, stack, sites, err));
         if (status == ATTN_OK && (has_stacks || n_stack > 0 || !strpbrk(item, "*?")))
             status =
                 attn_error_in(attn_selection_add_sites(selection, stack, sites, err), "sites", err);

@@ -63,8 +63,7 @@ static enum attn_status keep_files(struct attn_host *host, const struct attn_sou
     struct attn_model_parts parts = {0};
     enum attn_status status = attn_model_parts_find(source, host->model, &parts, err);
 
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(host->files, parts.n, err);
+    ATTN_THEN(status, ATTN_ALLOC(host->files, parts.n, err));
     for (size_t i = 0; status == ATTN_OK && i < parts.n; i++)
         if (parts.items[i].is_there)
             host->files[host->n_file++] =

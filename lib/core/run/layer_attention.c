@@ -139,8 +139,7 @@ static enum attn_status check_parts(const struct attn_attention *attention, bool
     if (status != ATTN_OK && attention->kind == ATTN_ATTENTION_LOWRANK &&
         attention->mask == ATTN_MASK_CAUSAL)
         attn_error_hint(err, "`mask none` lets every query look at every key");
-    if (status == ATTN_OK)
-        status = attn_attention_check_keys(attention, n_key, err);
+    ATTN_THEN(status, attn_attention_check_keys(attention, n_key, err));
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 

@@ -113,8 +113,7 @@ static enum attn_status make_rows(struct attn_run *run, const struct attn_trace 
     if (is_watched)
         status = attn_makings_begin(&makings, run, ATTN_STACK_ENCODER, &trace, pool, err);
     pass.options.trace = is_watched ? trace : NULL;
-    if (status == ATTN_OK)
-        status = attn_before_run(&pass, rows, err);
+    ATTN_THEN(status, attn_before_run(&pass, rows, err));
     if (rows)
         before->n_edited = pass.n_edited;
     before->is_due &= status != ATTN_OK;
@@ -721,9 +720,8 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
         ATTN_TRY(attn_error_at(attn_watcher->begin(run, err), ATTN_STAGE_OPTIONS, err));
     all.selection = observer ? observer->selection : run->watched ? run->watched : run->selection;
     status = attn_watcher ? attn_watcher->park(run, &all, pool, &made, err) : ATTN_OK;
-    if (status == ATTN_OK)
-        status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels,
-                                     &options, &outputs, err);
+    ATTN_THEN(status, attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels,
+                                          &options, &outputs, err));
     if (status != ATTN_OK) {
         attn_result_release(&made);
         return status;
@@ -773,8 +771,7 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
     ATTN_TRY(attn_run_prepare(host, request, &run, err));
     status = attn_is_given(capture, "capture", err) ? attn_run_begin_capture(run, &made, err)
                                                     : ATTN_INVALID;
-    if (status == ATTN_OK)
-        status = attn_run_perform(run, attn_capture_trace(made), result, err);
+    ATTN_THEN(status, attn_run_perform(run, attn_capture_trace(made), result, err));
     attn_run_free(run);
     ATTN_RETURN_MADE(status, capture, made, attn_capture_free);
 }

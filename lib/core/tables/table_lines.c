@@ -478,8 +478,7 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
     }
     if (style->form == ATTN_TABLE_ALIGNED && style->n_largest > 0)
         status = rank(&lines, &sorted, err);
-    if (status == ATTN_OK)
-        status = write(&lines, sink, err);
+    ATTN_THEN(status, write(&lines, sink, err));
     attn_table_free(sorted);
     attn_text_table_release(&lines.grid);
     attn_buffer_release(&lines.plain);

@@ -105,11 +105,10 @@ static enum attn_status refuse_column(const struct ordering *ordering, const cha
         number = !number && column->type == ATTN_VALUE_REAL ? column->name : number;
     }
     status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK)
-        status = attn_error_set(err, ATTN_INVALID, "%s '%s' to sort by, expected one of %.*s",
-                                empty ? "there are no values in column" : "there is no column",
-                                attn_quote_string(empty ? empty : ordering->order.sort).text,
-                                (int)names.size, names.data ? names.data : "");
+    ATTN_THEN(status, attn_error_set(err, ATTN_INVALID, "%s '%s' to sort by, expected one of %.*s",
+                                     empty ? "there are no values in column" : "there is no column",
+                                     attn_quote_string(empty ? empty : ordering->order.sort).text,
+                                     (int)names.size, names.data ? names.data : ""));
     if (status == ATTN_INVALID && empty && number)
         attn_error_hint(err, "as with `sort %s`", number);
     else if (status == ATTN_INVALID && !empty)
@@ -340,10 +339,10 @@ static enum attn_status find_column(const struct attn_table *table, const char *
         attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", found);
     }
     status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK)
-        status = attn_error_set(err, ATTN_INVALID, "there is no column '%s' %s, expected one of %s",
-                                attn_quote(name, size).text, use,
-                                attn_buffer_string(&names) ? names.data : "");
+    ATTN_THEN(status,
+              attn_error_set(err, ATTN_INVALID, "there is no column '%s' %s, expected one of %s",
+                             attn_quote(name, size).text, use,
+                             attn_buffer_string(&names) ? names.data : ""));
     attn_buffer_release(&names);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -419,10 +418,8 @@ static enum attn_status choose(const struct attn_table *table, const struct choi
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         shown[i] = *attn_table_column(table, columns[i]);
-    if (status == ATTN_OK)
-        status = attn_table_create(attn_table_name(table), shown, n, chosen, err);
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(table, *chosen, err);
+    ATTN_THEN(status, attn_table_create(attn_table_name(table), shown, n, chosen, err));
+    ATTN_THEN(status, attn_table_copy_about(table, *chosen, err));
     for (size_t row = 0; status == ATTN_OK && row < attn_table_n_row(table); row++) {
         size_t k = 0;
 
@@ -519,8 +516,7 @@ enum attn_status attn_table_sort(const struct attn_table *table,
     if (ordering.order.n_where > 0)
         status = choose_rows(table, &ordering.order, &chosen, err);
     ordering.table = chosen ? chosen : table;
-    if (status == ATTN_OK)
-        status = sort(&ordering, err);
+    ATTN_THEN(status, sort(&ordering, err));
     if (status == ATTN_OK && ordering.order.columns)
         status = choose_columns(&ordering.sorted, ordering.order.columns, err);
     attn_table_free(chosen);

@@ -444,8 +444,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
     while ((name = next_name(&old, name))) {
         if (bsearch(&name, written->items, written->n, sizeof *written->items, compare_names))
             continue;
-        if (status == ATTN_OK)
-            status = remove_file(directory, format, name, err);
+        ATTN_THEN(status, remove_file(directory, format, name, err));
         if (status != ATTN_OK)
             attn_file_names_append(&earlier->files, name);
     }

@@ -49,8 +49,7 @@ enum attn_status attn_output_write(const struct attn_output *item, attn_output_f
     }
     ATTN_TRY(attn_output_create_file(item, &file, err));
     status = write(user, file, err);
-    if (status == ATTN_OK)
-        status = attn_sink_commit(file, err);
+    ATTN_THEN(status, attn_sink_commit(file, err));
     attn_sink_free(file);
     return status;
 }

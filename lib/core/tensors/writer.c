@@ -161,8 +161,7 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer,
     struct attn_buffer name = {0};
     enum attn_status status = append_file_name(writer, at, image, &name, err);
 
-    if (status == ATTN_OK)
-        status = attn_directory_create_file(writer->directory, name.data, sink, err);
+    ATTN_THEN(status, attn_directory_create_file(writer->directory, name.data, sink, err));
     attn_buffer_release(&name);
     return status;
 }
@@ -842,8 +841,7 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
     if (!writer->ops->predictions)
         return ATTN_OK;
     status = check_rows(writer, err);
-    if (status == ATTN_OK)
-        status = writer->ops->predictions(writer, predictions, err);
+    ATTN_THEN(status, writer->ops->predictions(writer, predictions, err));
     return keep_failure(writer, status, err);
 }
 

@@ -248,10 +248,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         status = attn_class_find(&found, source, err);
         if (status == ATTN_OK && attn_vocabularies)
             status = attn_vocabularies->read_lowers(source, &tokenizer->added.lowers, err);
-        if (status == ATTN_OK)
-            status = read_by_class(tokenizer, source, &found, err);
-        if (status == ATTN_OK)
-            status = add_notes(tokenizer, source, &found, err);
+        ATTN_THEN(status, read_by_class(tokenizer, source, &found, err));
+        ATTN_THEN(status, add_notes(tokenizer, source, &found, err));
     }
     if (status == ATTN_OK && !tokenizer->decoded.begin && !tokenizer->decoded.monitor)
         status = attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
@@ -286,8 +284,7 @@ static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
     if (status == ATTN_OK && opener->no_vocabulary && !has_vocabulary(&opened.parts))
         status = attn_error_set(err, ATTN_FORMAT, "'%s' %s", attn_quote_string(source->name).text,
                                 opener->no_vocabulary);
-    if (status == ATTN_OK)
-        status = read_files(tokenizer, &opened.parts, err);
+    ATTN_THEN(status, read_files(tokenizer, &opened.parts, err));
     if (status == ATTN_OK) /* nothing may be read from the blobs of OPENED later */
         status = read_rest(tokenizer, NULL, err);
     attn_opened_release(&opened);

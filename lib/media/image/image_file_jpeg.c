@@ -82,8 +82,7 @@ static enum attn_status decompress_cmyk(const struct jpeg_reading *reading, stru
     unsigned char *cmyk = attn_alloc_uninitialized(n, 4, err);
     enum attn_status status = cmyk ? ATTN_OK : ATTN_NO_MEMORY;
 
-    if (status == ATTN_OK)
-        status = decompress(reading, ATTN_TJPF_CMYK, cmyk, err);
+    ATTN_THEN(status, decompress(reading, ATTN_TJPF_CMYK, cmyk, err));
     if (status == ATTN_OK)
         convert_cmyk(cmyk, n, reading->image->rgb);
     attn_free(cmyk);

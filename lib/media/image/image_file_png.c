@@ -228,8 +228,7 @@ enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_i
     reading->stream = fmemopen((void *)(uintptr_t)file->data, file->size, "rb");
     status = reading->stream ? attn_image_library_open(&png_library, file->path, &reading->png, err)
                              : attn_error_no_memory(err);
-    if (status == ATTN_OK)
-        status = decode(reading);
+    ATTN_THEN(status, decode(reading));
     if (reading->reader)
         reading->png.png_destroy_read_struct(&reading->reader, &reading->info, NULL);
     if (reading->png.library)

@@ -77,8 +77,7 @@ static enum attn_status hear_mel(const struct attn_model *encoder, const struct 
 
     if (x && y)
         status = convolve(&first, sequence, err);
-    if (status == ATTN_OK)
-        status = convolve(&second, sequence, err);
+    ATTN_THEN(status, convolve(&second, sequence, err));
     attn_free(x);
     attn_free(y);
     return status;

@@ -167,13 +167,10 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
         return ATTN_OK;
     back.rows = attn_sequence_rows(&back.picture);
     status = select_gradients(&back, d_pixels, err);
-    if (status == ATTN_OK)
-        status = allocate(&back, d_pixels, err);
+    ATTN_THEN(status, allocate(&back, d_pixels, err));
     options = options_of(&back, i);
-    if (status == ATTN_OK)
-        status = attn_backward_create(back.tower, &options, &backward, err);
-    if (status == ATTN_OK)
-        status = go_back(&back, backward, d_cells, d_pixels, err);
+    ATTN_THEN(status, attn_backward_create(back.tower, &options, &backward, err));
+    ATTN_THEN(status, go_back(&back, backward, d_cells, d_pixels, err));
     attn_backward_free(backward);
     attn_selection_free(back.wanted);
     attn_store_release(&back.store);

@@ -348,8 +348,7 @@ enum attn_status attn_connector_back(const struct attn_connector *connector, flo
         .hidden = attn_alloc(n, width, err)};
     enum attn_status status = back.x && back.d && back.hidden ? ATTN_OK : ATTN_NO_MEMORY;
 
-    if (status == ATTN_OK)
-        status = go_back(&back, d_rows, dy + d_front, err);
+    ATTN_THEN(status, go_back(&back, d_rows, dy + d_front, err));
     memset(dy, 0, d_front * sizeof *dy); /* rows that are no part of a cell have no influence */
     attn_free(back.x);
     attn_free(back.d);

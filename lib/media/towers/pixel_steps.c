@@ -574,8 +574,7 @@ static enum attn_status read_gguf(const struct attn_model *model, struct attn_pi
 
     file.data = (const unsigned char *)json.data, file.size = json.size;
     file.path = (char *)(uintptr_t)attn_gguf_path(gguf);
-    if (status == ATTN_OK)
-        status = read_file(&file, false, model, steps, err);
+    ATTN_THEN(status, read_file(&file, false, model, steps, err));
     attn_buffer_release(&json);
     return status;
 }

@@ -70,8 +70,7 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
     if (reading.prompt_name && strcmp(reading.prompt_name, "off") != 0)
         reading.prompt_name = NULL; /* a prompt that is named is one of the text */
     status = attn_sequence_put_prompt(&reading, labelling->labels->model, &input, &sequence, err);
-    if (status == ATTN_OK)
-        status = attn_sequence_encode(&reading, &input, tokenizer, &sequence, err);
+    ATTN_THEN(status, attn_sequence_encode(&reading, &input, tokenizer, &sequence, err));
     if (status == ATTN_OK && labelling->labels->model->sentence.omits_prompt &&
         sequence.n_prompt > 0)
         status = attn_sentences->omit_prompt(&reading, tokenizer, &sequence, err);
@@ -192,10 +191,9 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
         pass.options.n_max = picture.n;
         attn_session_free(labelling->session);
         labelling->session = NULL;
-        if (status == ATTN_OK)
-            status = attn_pass_run(&pass, &labelling->session, err);
-        if (status == ATTN_OK)
-            status = attn_session_projections(labelling->session, labelling->embeds + i * d, err);
+        ATTN_THEN(status, attn_pass_run(&pass, &labelling->session, err));
+        ATTN_THEN(status,
+                  attn_session_projections(labelling->session, labelling->embeds + i * d, err));
         attn_sequence_release(&picture);
     }
     return attn_error_at(status, ATTN_STAGE_INPUT, err);

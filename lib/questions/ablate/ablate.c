@@ -537,8 +537,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     each.n_control = 0;
     first.plan = plan;
     status = attn_procedure_perform_first(&first, &call, &each, shard, err);
-    if (status == ATTN_OK)
-        status = attn_ablate_read_order(table, args->by, &plan->order, err);
+    ATTN_THEN(status, attn_ablate_read_order(table, args->by, &plan->order, err));
     attn_table_free(table);
     return status;
 }
@@ -584,8 +583,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
     status = make_plan(call->host, call->request, call->given, &plan, err);
     asked.plan = &plan;
-    if (status == ATTN_OK)
-        status = attn_procedure_perform(&asked, call, err);
+    ATTN_THEN(status, attn_procedure_perform(&asked, call, err));
     release_plan(&plan);
     return status;
 }

@@ -51,8 +51,7 @@ static enum attn_status list_stack(const struct attn_ablation *ablation,
                                           &selection, err));
     if (selection)
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
-    if (status == ATTN_OK)
-        status = attn_parts_list(selection, &of, 0, parts, err);
+    ATTN_THEN(status, attn_parts_list(selection, &of, 0, parts, err));
     if (status == ATTN_OK && site == ATTN_SITE_MIXER_Z)
         drop_channels(selection, parts);
     attn_selection_free(selection);
@@ -326,8 +325,7 @@ static enum attn_status share_means(struct attn_ablation *ablation, struct attn_
     attn_monitor_enter(found->monitor);
     if (!found->edits) {
         status = find_means(ablation, err);
-        if (status == ATTN_OK)
-            status = ATTN_ALLOC(found->edits, n, err);
+        ATTN_THEN(status, ATTN_ALLOC(found->edits, n, err));
         if (status == ATTN_OK) {
             memcpy(found->edits, ablation->edits, n * sizeof *found->edits);
             found->means = ablation->means;

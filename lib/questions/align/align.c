@@ -592,8 +592,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         status = attn_error_at(attn_link_lines_read(&gold, err), ATTN_STAGE_INPUT, err);
         align.plan = &gold;
     }
-    if (status == ATTN_OK)
-        status = attn_procedure_perform(&align, call, err);
+    ATTN_THEN(status, attn_procedure_perform(&align, call, err));
     if (status == ATTN_OK && gold.path && align.plan)
         note_rest(&gold, given, call->request);
     attn_link_lines_release(&gold);

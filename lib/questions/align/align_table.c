@@ -148,8 +148,7 @@ static enum attn_status append_links(struct attn_align_run *align, struct attn_e
                                                            : attn_cell_missing();
         status = attn_frame_append(&align->frame, row, err);
     }
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&line, err);
+    ATTN_THEN(status, attn_buffer_check(&line, err));
     row[LINE] = attn_cell_text(attn_buffer_string(&line), line.size);
     if (status == ATTN_OK && align->args->is_line)
         status = attn_frame_append(&align->frame, row, err);

@@ -117,12 +117,10 @@ enum attn_status attn_link_scores(const char *links, const char *gold, struct at
     lines[0].path = links, lines[1].path = gold;
     for (int i = 0; i < 2 && status == ATTN_OK; i++)
         status = attn_link_lines_read(&lines[i], err);
-    if (status == ATTN_OK)
-        status = count(lines, &counts, err);
-    if (status == ATTN_OK)
-        status = attn_table_create("scores", columns, sizeof columns / sizeof *columns, &made, err);
-    if (status == ATTN_OK)
-        status = append(made, lines[0].n, &counts, err);
+    ATTN_THEN(status, count(lines, &counts, err));
+    ATTN_THEN(status,
+              attn_table_create("scores", columns, sizeof columns / sizeof *columns, &made, err));
+    ATTN_THEN(status, append(made, lines[0].n, &counts, err));
     for (int i = 0; i < 2; i++)
         attn_link_lines_release(&lines[i]);
     ATTN_RETURN_MADE(status, table, made, attn_table_free);

@@ -294,8 +294,7 @@ static enum attn_status make_table(const struct speech *speech, struct attn_tabl
     /* the row of a token predicts the next one; the last of them what follows the text */
     ATTN_TRY(attn_token_times_of(&weights, &form, &times, err));
     status = attn_table_create("times", columns, sizeof columns / sizeof *columns, &made, err);
-    if (status == ATTN_OK)
-        status = append_words(speech, times, made, err);
+    ATTN_THEN(status, append_words(speech, times, made, err));
     attn_table_free(times);
     ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }
@@ -325,8 +324,7 @@ enum attn_status attn_speech_times(struct attn_host *host, const struct attn_req
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
     asked.selection.heads = heads;
     status = listen(&speech, host, &asked, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(make_table(&speech, table, err), ATTN_STAGE_MODEL, err);
+    ATTN_THEN(status, attn_error_at(make_table(&speech, table, err), ATTN_STAGE_MODEL, err));
     attn_capture_free(speech.capture);
     attn_run_free(speech.heard);
     attn_run_free(speech.run);

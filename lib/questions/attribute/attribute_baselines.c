@@ -47,14 +47,12 @@ static enum attn_status read_given(struct attn_attribution *a, struct attn_error
     enum attn_status status =
         attn_sequence_put_prompt(reading, a->frame.run->model, &given, &text, err);
 
-    if (status == ATTN_OK)
-        status = attn_sequence_read(reading, &given, a->frame.run->model, a->frame.run->tokenizer,
-                                    &text, err);
+    ATTN_THEN(status, attn_sequence_read(reading, &given, a->frame.run->model,
+                                         a->frame.run->tokenizer, &text, err));
     if (status == ATTN_OK && (!text.ids || text.n != a->n_text))
         status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
                                 text.n, text.n == 1 ? "" : "s", a->n_text);
-    if (status == ATTN_OK)
-        status = attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err);
+    ATTN_THEN(status, attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err));
     if (status == ATTN_OK)
         gather(a, text.ids, a->n, a->b);
     attn_sequence_release(&text);

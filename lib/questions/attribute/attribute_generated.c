@@ -108,8 +108,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
         attn_escape_append(&names, text.text, text.size);
         attn_buffer_append_char(&names, '\0');
     }
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&names, err);
+    ATTN_THEN(status, attn_buffer_check(&names, err));
     if (status == ATTN_OK) {
         const char *name = names.data;
 
@@ -157,7 +156,6 @@ enum attn_status attn_attribute_matrix(const struct attn_table *table, struct at
         status = attn_table_append(made, cells, n_row - last + 2, err);
     }
     attn_free(cells);
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(table, made, err);
+    ATTN_THEN(status, attn_table_copy_about(table, made, err));
     ATTN_RETURN_MADE(status, matrix, made, attn_table_free);
 }

@@ -491,8 +491,7 @@ static enum attn_status score_items(const struct attn_procedure_call *call,
     each.curve = NULL;
     first.sort = NULL;
     status = attn_procedure_perform_first(&first, &own, &each, shard, err);
-    if (status == ATTN_OK)
-        status = read_scores(edges, table, scores, err);
+    ATTN_THEN(status, read_scores(edges, table, scores, err));
     attn_table_free(table);
     return status;
 }
@@ -515,8 +514,7 @@ static enum attn_status take_rows(const struct attn_wiring *edges, const unsigne
                                                       attn_table_column(*table, 0), n, &taken, err)
                                   : ATTN_NO_MEMORY;
 
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(*table, taken, err);
+    ATTN_THEN(status, attn_table_copy_about(*table, taken, err));
     for (size_t r = 0; r < edges->n_reader; r++)
         for (size_t w = 0; w < edges->readers[r].n_read; w++, row++) {
             for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -524,8 +522,7 @@ static enum attn_status take_rows(const struct attn_wiring *edges, const unsigne
             if (status == ATTN_OK && chosen[r * edges->n_writer + w])
                 status = attn_table_append(taken, cells, n, err);
         }
-    if (status == ATTN_OK)
-        status = attn_table_sort(taken, &order, &sorted, err);
+    ATTN_THEN(status, attn_table_sort(taken, &order, &sorted, err));
     attn_free(cells);
     attn_table_free(taken);
     if (status == ATTN_OK) {
@@ -634,8 +631,7 @@ static enum attn_status add_facts(const struct attn_circuit_args *args,
             edges, circuit->scores, circuit->chosen,
             (const char *[]){names.data, names.data + strlen(names.data) + 1}, &paths, err);
     cells[N_FACT - 1] = attn_cell_text(paths.data, paths.size);
-    if (status == ATTN_OK)
-        status = attn_table_set_about(table, about, cells, N_FACT, err);
+    ATTN_THEN(status, attn_table_set_about(table, about, cells, N_FACT, err));
     attn_buffer_release(&names);
     attn_buffer_release(&paths);
     return status;
@@ -654,17 +650,14 @@ static enum attn_status take_circuit(const struct attn_procedure_call *call,
     enum attn_status status = chosen ? read_scores(edges, *table, &scores, err) : ATTN_NO_MEMORY;
     size_t n_kept = 0;
 
-    if (status == ATTN_OK)
-        status = choose_edges(args, edges, scores, chosen, &n_kept, err);
-    if (status == ATTN_OK)
-        status = take_rows(edges, chosen, table, err);
+    ATTN_THEN(status, choose_edges(args, edges, scores, chosen, &n_kept, err));
+    ATTN_THEN(status, take_rows(edges, chosen, table, err));
     if (status == ATTN_OK && has_places(args) && n_kept > 0)
         status = run_circuit(call, args, chosen, &found, err);
     if (status == ATTN_OK && found)
         status =
             add_facts(args, edges, &(struct attn_circuit_plan){scores, chosen}, found, *table, err);
-    if (status == ATTN_OK)
-        status = attn_options_read(call->request, &request, err);
+    ATTN_THEN(status, attn_options_read(call->request, &request, err));
     if (status == ATTN_OK && args->n_edge > n_kept)
         attn_note(request.on_note, request.user, ATTN_NOTE_PATCH_RUNS,
                   "%zu of the %zu edges lie on a way from the input to the logits", n_kept,
@@ -702,8 +695,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
 
     asked.plan = has_plan ? &plan : NULL;
     asked.sort = has_runs(args) || has_circuit ? NULL : procedure.sort;
-    if (status == ATTN_OK)
-        status = attn_procedure_perform(&asked, call, err);
+    ATTN_THEN(status, attn_procedure_perform(&asked, call, err));
     if (status == ATTN_OK && has_circuit)
         status = take_circuit(call, args, edges, err);
     attn_free(plan.scores);
@@ -725,8 +717,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     if (status == ATTN_OK && args.n_edge > edges.n_edge)
         status = attn_refuse(err, ATTN_STAGE_OPTIONS, "`size` is %zu, and the model has %zu edges",
                              args.n_edge, edges.n_edge);
-    if (status == ATTN_OK)
-        status = perform_with(call, &args, &edges, err);
+    ATTN_THEN(status, perform_with(call, &args, &edges, err));
     attn_wiring_release(&edges);
     return status;
 }

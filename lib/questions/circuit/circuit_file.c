@@ -98,10 +98,8 @@ enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *e
     struct attn_file file = {0};
     enum attn_status status = attn_file_open(path, ATTN_READ, &file, err);
 
-    if (status == ATTN_OK)
-        status = list_names(&reading, err);
-    if (status == ATTN_OK)
-        status = take_lines(&reading, &file, &csv, err);
+    ATTN_THEN(status, list_names(&reading, err));
+    ATTN_THEN(status, take_lines(&reading, &file, &csv, err));
     attn_csv_reader_release(&csv);
     attn_free(reading.writers);
     attn_free(reading.readers);

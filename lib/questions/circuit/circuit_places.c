@@ -82,10 +82,8 @@ static enum attn_status look(struct looking *looking, const struct attn_run *run
     ATTN_TRY(attn_selection_create(dims, &all, err));
     status = attn_selection_set_sites(all, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err);
     watch.selection = all;
-    if (status == ATTN_OK)
-        status = attn_head_mixes_create(&looking->settings, all, &looking->mixes, err);
-    if (status == ATTN_OK)
-        status = attn_watch(run, &watch, err);
+    ATTN_THEN(status, attn_head_mixes_create(&looking->settings, all, &looking->mixes, err));
+    ATTN_THEN(status, attn_watch(run, &watch, err));
     for (size_t w = 1; status == ATTN_OK && w < edges->n_writer; w++) {
         struct attn_location at = attn_layer_at(dims, ATTN_SITE_PATTERN, edges->writers[w].layer);
         struct attn_head_mix mix;

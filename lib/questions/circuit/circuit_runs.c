@@ -286,8 +286,7 @@ enum attn_status attn_circuit_run(const struct attn_wiring *edges, struct attn_t
         status = attn_circuit_prune(edges, circuits[i].chosen, &circuits[i].n_kept, err);
         all.circuits[i] = (struct one_circuit){.all = &all, .chosen = circuits[i].chosen};
     }
-    if (status == ATTN_OK)
-        status = attn_parts_try(trials, n, add_edits, &all, outcomes, err);
+    ATTN_THEN(status, attn_parts_try(trials, n, add_edits, &all, outcomes, err));
     for (size_t i = 0; i < n; i++) {
         if (status == ATTN_OK)
             circuits[i].value = outcomes[i].reply.value;

@@ -307,8 +307,7 @@ enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_
 
     memset(scores, 0, edges->n_reader * edges->n_writer * sizeof *scores);
     status = build(&s, asked->answer, asked->n_point, asked->kept_bytes, err);
-    if (status == ATTN_OK)
-        status = run_all(&s, asked, base, err);
+    ATTN_THEN(status, run_all(&s, asked, base, err));
     attn_derivative_free(s.derivative);
     attn_store_release(&s.store);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);

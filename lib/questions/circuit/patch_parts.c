@@ -66,11 +66,9 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
                                    selection, &(struct attn_head_list){.text = patch->heads}, err),
                                "heads", err);
     status = attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_parts_list(selection, of, n_row, &listed, err);
+    ATTN_THEN(status, attn_parts_list(selection, of, n_row, &listed, err));
     patch->parts = attn_frame_alloc(&patch->frame, listed.n, sizeof *patch->parts);
-    if (status == ATTN_OK)
-        status = attn_frame_memory(&patch->frame, err);
+    ATTN_THEN(status, attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; status == ATTN_OK && i < listed.n; i++) {
         const struct attn_patch_part part = {.of = listed.items[i],
                                              .trial = patch->is_estimated ? ATTN_PART_UNTRIED

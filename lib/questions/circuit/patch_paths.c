@@ -127,9 +127,9 @@ static enum attn_status read_path(void *user, const struct attn_trace_event *eve
                                           .scaling = is_frozen ? base : x};
     enum attn_status status = x ? ATTN_OK : ATTN_NO_MEMORY;
 
-    if (status == ATTN_OK)
-        status = attn_wiring_delta(edges, path->from,
-                                   is_frozen ? ATTN_WIRE_FROZEN : ATTN_WIRE_EXACT, rows, x, err);
+    ATTN_THEN(status,
+              attn_wiring_delta(edges, path->from, is_frozen ? ATTN_WIRE_FROZEN : ATTN_WIRE_EXACT,
+                                rows, x, err));
     if (status == ATTN_OK && event->at.site == ATTN_SITE_RESID_POST && !is_logits) {
         for (size_t i = 0; i < n; i++) { /* what resid_mid got, which only the experts read */
             const double mid = (double)stream[i], changed = (double)(float)(mid + x[i]);
@@ -143,8 +143,7 @@ static enum attn_status read_path(void *user, const struct attn_trace_event *eve
         base[i] = (double)stream[i];
         x[i] += base[i];
     }
-    if (status == ATTN_OK)
-        status = attn_wiring_read(edges, &input, values, err);
+    ATTN_THEN(status, attn_wiring_read(edges, &input, values, err));
     attn_free(x);
     return status;
 }

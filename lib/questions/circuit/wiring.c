@@ -357,8 +357,8 @@ enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn
     edges->n = base->text.n;
     ATTN_TRY(watch(edges, base, &edges->kept, NULL, err));
     status = watch(edges, source, &capture, session, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(find_deltas(edges, capture, &work, err), ATTN_STAGE_MODEL, err);
+    ATTN_THEN(status,
+              attn_error_at(find_deltas(edges, capture, &work, err), ATTN_STAGE_MODEL, err));
     attn_capture_free(capture);
     attn_store_release(&work.store);
     return status;
@@ -589,8 +589,7 @@ enum attn_status attn_wiring_read(const struct attn_wiring *edges,
         return normalize(edges, input, values, err);
     ATTN_TRY(ATTN_ALLOC(x, input->n_row * edges->d, err));
     status = normalize(edges, input, x, err);
-    if (status == ATTN_OK)
-        status = multiply(product->linear, x, input->n_row, product->columns, values, err);
+    ATTN_THEN(status, multiply(product->linear, x, input->n_row, product->columns, values, err));
     for (size_t i = 0; status == ATTN_OK && limit > 0 && i < n_value; i++)
         values[i] = fminf(fmaxf(values[i], -limit), limit);
     attn_free(x);
@@ -709,8 +708,7 @@ static enum attn_status stop_at_limit(const struct attn_wiring *edges,
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         stream[i] = (double)x[i];
-    if (status == ATTN_OK)
-        status = attn_wiring_read(edges, &input, values, err);
+    ATTN_THEN(status, attn_wiring_read(edges, &input, values, err));
     for (size_t i = 0; status == ATTN_OK && i < event->n_row * n_col; i++)
         d[i] = fabsf(values[i]) < limit ? event->data[i / n_col * event->ld + i % n_col] : 0;
     attn_free(stream);

@@ -240,8 +240,7 @@ static enum attn_status make(struct side sides[2], struct attn_table *table, str
         ATTN_TRY(ATTN_ALLOC(sides[i].is_common, sides[i].run->text.n, err));
     }
     status = ATTN_ALLOC(longest, n_b + 1, err);
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(skips, attn_size_mul(n_a, n_b) / 8 + 1, err);
+    ATTN_THEN(status, ATTN_ALLOC(skips, attn_size_mul(n_a, n_b) / 8 + 1, err));
     if (status == ATTN_OK)
         find_common(sides, longest, skips);
     for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
@@ -314,14 +313,11 @@ static enum attn_status compare(struct attn_host *host, const struct attn_reques
         !attn_is_given(args, "args", err) || !attn_is_given(table, "table", err))
         return ATTN_INVALID;
     status = run_side(host, request, is_map, &sides[0], err);
-    if (status == ATTN_OK)
-        status = run_side(args->host ? args->host : host, args->request ? args->request : request,
-                          is_map, &sides[1], err);
-    if (status == ATTN_OK)
-        status = is_map ? attn_table_create("maps", map_columns, N_MAP_COLUMN, &made, err)
-                        : attn_table_create("pair", columns, N_COLUMN, &made, err);
-    if (status == ATTN_OK)
-        status = is_map ? make_maps(sides, made, err) : make(sides, made, err);
+    ATTN_THEN(status, run_side(args->host ? args->host : host,
+                               args->request ? args->request : request, is_map, &sides[1], err));
+    ATTN_THEN(status, is_map ? attn_table_create("maps", map_columns, N_MAP_COLUMN, &made, err)
+                             : attn_table_create("pair", columns, N_COLUMN, &made, err));
+    ATTN_THEN(status, is_map ? make_maps(sides, made, err) : make(sides, made, err));
     for (size_t i = 0; i < 2; i++) {
         attn_run_free(sides[i].run);
         attn_free(sides[i].row);

@@ -122,8 +122,7 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
     ATTN_TRY(attn_selection_copy_stack(labels->selection, row->at.stack, &stack, err));
     of_stack.selection = stack;
     status = attn_explanation_tabulate(row, &of_stack, &table, err);
-    if (status == ATTN_OK)
-        status = write_picture(row, &of_stack, table, options, output, err);
+    ATTN_THEN(status, write_picture(row, &of_stack, table, options, output, err));
     attn_table_free(table);
     attn_selection_free(stack);
     return status;

@@ -808,8 +808,7 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
     struct explaining e = {.run = &of_stack, .row = row};
     enum attn_status status = add_steps(&e, err);
 
-    if (status == ATTN_OK)
-        status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, err);
+    ATTN_THEN(status, attn_document_write(&e.document, ATTN_FORM_TEXT, out, err));
     release(&e);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

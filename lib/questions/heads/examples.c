@@ -640,8 +640,7 @@ static enum attn_status add_page(const struct attn_example_set *set, struct attn
 
     attn_examples_append_page(set, &page);
     status = attn_buffer_check(&page, err);
-    if (status == ATTN_OK)
-        status = attn_table_set_page(table, page.data, page.size, err);
+    ATTN_THEN(status, attn_table_set_page(table, page.data, page.size, err));
     attn_buffer_release(&page);
     return status;
 }

@@ -102,10 +102,8 @@ static enum attn_status read_again(struct attn_example_set *set, struct attn_str
     attn_stream_fill_request(stream, item, &request);
     request.on_note = NULL; /* the first pass has sent the notes */
     status = attn_run_open(host, NULL, &request, &run, err);
-    if (status == ATTN_OK)
-        status = attn_card_text_read(run, item, false, text, err);
-    if (status == ATTN_OK)
-        status = check_found(shown, text, err);
+    ATTN_THEN(status, attn_card_text_read(run, item, false, text, err));
+    ATTN_THEN(status, check_found(shown, text, err));
     if (status == ATTN_OK && set->args->keeps_rows)
         status = keep_rows(run, shown, err);
     for (size_t i = 0; i < shown->n; i++)

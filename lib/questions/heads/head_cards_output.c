@@ -214,8 +214,7 @@ enum attn_status attn_head_cards_write(struct attn_head_cards *cards, struct att
         for (size_t k = 0; status == ATTN_OK && k < ATTN_CARD_EACH && !head->is_of_source; k++)
             if (head->strongest[k].text)
                 status = read_row(&reader, head, &head->strongest[k], err);
-        if (status == ATTN_OK)
-            status = attn_host_check_canceled(host, err);
+        ATTN_THEN(status, attn_host_check_canceled(host, err));
     }
     attn_session_free(reader.session);
     attn_store_release(&reader.store);

@@ -314,12 +314,9 @@ enum attn_status attn_vocabulary_products_find(struct attn_frame *frame,
     const struct attn_trace trace = {.selection = selection, .on_event = keep_rows, .user = &m};
 
     status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_RESID_POST), err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_layers(selection, "0", err);
-    if (status == ATTN_OK)
-        status = begin_meeting(&m, &trace, frame->host, err);
-    if (status == ATTN_OK)
-        status = meet_all(&m, frame->host, err);
+    ATTN_THEN(status, attn_selection_set_layers(selection, "0", err));
+    ATTN_THEN(status, begin_meeting(&m, &trace, frame->host, err));
+    ATTN_THEN(status, meet_all(&m, frame->host, err));
     release_meeting(&m);
     attn_selection_free(selection);
     return status;

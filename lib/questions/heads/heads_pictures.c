@@ -39,12 +39,10 @@ static enum attn_status begin(struct attn_heads_run *heads, void **reading, stru
                 ATTN_STAGE_OPTIONS, err));
         rows.text = numbers;
         status = attn_selection_copy(run->selection, &chosen, err);
-        if (status == ATTN_OK)
-            status = attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, &rows, err);
+        ATTN_THEN(status, attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, &rows, err));
         args.selection = chosen;
     }
-    if (status == ATTN_OK)
-        status = attn_picture_maps_create(&args, &maps, err);
+    ATTN_THEN(status, attn_picture_maps_create(&args, &maps, err));
     *reading = maps;
     attn_selection_free(chosen);
     attn_free(numbers);

@@ -252,8 +252,7 @@ static enum attn_status finish_cards(struct attn_heads_run *heads, void *reading
     enum attn_status status =
         attn_card_text_read(heads->frame.run, heads->frame.item, true, &text, err);
 
-    if (status == ATTN_OK)
-        status = attn_head_cards_add(heads->args->cards, reading, &text, err);
+    ATTN_THEN(status, attn_head_cards_add(heads->args->cards, reading, &text, err));
     attn_card_text_release(&text);
     return status;
 }

@@ -34,8 +34,7 @@ enum attn_status attn_head_weights_list(struct attn_frame *frame, const char *he
     status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &found, err);
     attn_selection_free(selection);
     parts->items = attn_frame_alloc(frame, found.n, sizeof *parts->items);
-    if (status == ATTN_OK)
-        status = attn_frame_memory(frame, err);
+    ATTN_THEN(status, attn_frame_memory(frame, err));
     for (size_t i = 0; status == ATTN_OK && i < found.n; i++)
         parts->items[parts->n++] = found.items[i];
     attn_free(found.items);

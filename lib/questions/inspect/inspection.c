@@ -248,9 +248,8 @@ static enum attn_status find_towers(struct filling *to)
 
         options.tower = (enum attn_tower)tower;
         status = attn_model_open(to->given.source, &options, &model, to->err);
-        if (status == ATTN_OK)
-            status = append_tower(to, tower == ATTN_TOWER_IMAGE ? "image" : "text", model,
-                                  attn_model_parameters(model).total);
+        ATTN_THEN(status, append_tower(to, tower == ATTN_TOWER_IMAGE ? "image" : "text", model,
+                                       attn_model_parameters(model).total));
         attn_model_free(model);
         ATTN_TRY(status);
     }
@@ -565,8 +564,8 @@ static enum attn_status find_foreign(struct filling *to)
         if (!(*row)->is_vocabulary || !(*row)->is_vocabulary(source))
             continue;
         status = (*row)->read(source, ATTN_MAP, &opened, to->err);
-        if (status == ATTN_OK)
-            status = append(to, attn_cell_string(opened.file.path), count_cell(opened.file.size));
+        ATTN_THEN(status,
+                  append(to, attn_cell_string(opened.file.path), count_cell(opened.file.size)));
         attn_opened_release(&opened);
         break;
     }

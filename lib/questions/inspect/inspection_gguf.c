@@ -153,8 +153,7 @@ enum attn_status attn_gguf_metadata_append(const struct attn_bundle *gguf, struc
             is_long ? attn_cell_missing()
                     : attn_cell_text(value.data ? value.data : "", value.size)};
 
-        if (status == ATTN_OK)
-            status = attn_table_append(table, row, N(row), err);
+        ATTN_THEN(status, attn_table_append(table, row, N(row), err));
         attn_buffer_release(&value);
     }
     return status;

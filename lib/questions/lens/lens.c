@@ -713,8 +713,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         status = attn_lens_maps_read(args->map, config, &maps, err);
         own.plan = &maps;
     }
-    if (status == ATTN_OK)
-        status = attn_procedure_perform(&own, call, err);
+    ATTN_THEN(status, attn_procedure_perform(&own, call, err));
     attn_lens_maps_release(&maps);
     return status;
 }

@@ -55,8 +55,7 @@ static enum attn_status read_npy(const char *path, int wanted, size_t d, float *
     ATTN_TRY(attn_ndarray_read(path, wanted, wanted, wanted == 1 ? "[D]" : "[D, D]", &array, err));
     status =
         check_shape(&(struct wanted){path, "the array", wanted, d}, array.rank, array.shape, err);
-    if (status == ATTN_OK)
-        status = keep(array.data, wanted == 1 ? d : d * d, out, err);
+    ATTN_THEN(status, keep(array.data, wanted == 1 ? d : d * d, out, err));
     attn_ndarray_release(&array);
     return status;
 }

@@ -179,11 +179,9 @@ static enum attn_status find_parts(struct attn_host *host, const struct attn_req
         life.n_side = 2;
     if (status == ATTN_OK && life.n_side > 1)
         status = attribute(host, &plain, answer, &life.sides[1], err);
-    if (status == ATTN_OK)
-        status = attn_table_create("life", columns, N_COLUMN - 2 + life.n_side, parts, err);
+    ATTN_THEN(status, attn_table_create("life", columns, N_COLUMN - 2 + life.n_side, parts, err));
     life.table = *parts;
-    if (status == ATTN_OK)
-        status = make_table(&life, err);
+    ATTN_THEN(status, make_table(&life, err));
     for (size_t i = 0; i < 2; i++) {
         attn_table_free(life.sides[i].by_part);
         attn_table_free(life.sides[i].by_key);

@@ -343,10 +343,8 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
     ATTN_TRY(take_input(story, texts, &run, err));
     status = check_view(story, texts[VIEW], run, err);
     attn_run_free(run);
-    if (status == ATTN_OK)
-        status = check_attention(story, texts[ATTENTION], texts[MASK], err);
-    if (status == ATTN_OK)
-        status = check_hidden(story, texts[HIDE], err);
+    ATTN_THEN(status, check_attention(story, texts[ATTENTION], texts[MASK], err));
+    ATTN_THEN(status, check_hidden(story, texts[HIDE], err));
     for (size_t i = ABLATE; status == ATTN_OK && i < N_MEMBER; i++)
         if (lists[i])
             status = check_list(story, lists[i], members[i], err);

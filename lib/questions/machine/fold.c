@@ -41,8 +41,7 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                 study->paired    ? "paired"
                                 : study->cluster ? "cluster"
                                                  : "bootstrap");
-    if (status == ATTN_OK)
-        status = attn_fold_pairs_read(made, err);
+    ATTN_THEN(status, attn_fold_pairs_read(made, err));
     ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_OPTIONS, err), fold, made, attn_fold_free);
 }
 
@@ -111,8 +110,7 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
     order.n_where = fold->study->n_where;
     ATTN_TRY(attn_fold_layout_create(fold, columns, n, &table, err));
     status = attn_fold_layout_fill(fold, columns, n, table, err);
-    if (status == ATTN_OK)
-        status = attn_table_sort(table, &order, &sorted, err);
+    ATTN_THEN(status, attn_table_sort(table, &order, &sorted, err));
     attn_table_free(sorted);
     attn_table_free(table);
     return status;
@@ -324,8 +322,7 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
             attn_error_hint(err, "of the items whose '%s' is '%s'", fold->labels[0],
                             attn_quote_string(sample->groups[0]->labels[0].text).text);
     }
-    if (status == ATTN_OK)
-        status = attn_fold_labels_fill(fold, sample->groups, names, cells, err);
+    ATTN_THEN(status, attn_fold_labels_fill(fold, sample->groups, names, cells, err));
     for (size_t i = 0, row = 0; status == ATTN_OK && i < fold->n_row; i++) {
         row = fold->form.is_keyed ? fold->following[row] : i + 1;
         if (!fold->form.is_keyed || has_row(fold, sample, row - 1))

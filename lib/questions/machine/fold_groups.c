@@ -195,10 +195,8 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
         ATTN_TRY(attn_fold_keys_add(fold, rows[i].table, err));
     for (int i = 0; fold->form.is_keyed && status == ATTN_OK && i < 2 && rows[i].table; i++)
         status = attn_fold_keys_find(fold, rows[i].table, &rows[i].places, err);
-    if (status == ATTN_OK)
-        status = find_group(fold, labels, &group, err);
-    if (status == ATTN_OK)
-        status = add_rows(fold, group, cluster, &rows[0], &rows[1], err);
+    ATTN_THEN(status, find_group(fold, labels, &group, err));
+    ATTN_THEN(status, add_rows(fold, group, cluster, &rows[0], &rows[1], err));
     attn_free(rows[0].places);
     attn_free(rows[1].places);
     return status;

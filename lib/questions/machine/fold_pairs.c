@@ -56,8 +56,7 @@ enum attn_status attn_fold_table_copy(const struct attn_table *table, struct att
             cells[i] = attn_table_cell(table, row, i);
         status = attn_table_append(made, cells, n_column, err);
     }
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(table, made, err);
+    ATTN_THEN(status, attn_table_copy_about(table, made, err));
     ATTN_RETURN_MADE(status, copy, made, attn_table_free);
 }
 

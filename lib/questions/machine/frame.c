@@ -305,8 +305,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     attn_stream_fill_request(asking->stream, first, &frame->request);
     take_item(asking, frame, &unseen);
     status = attn_frame_memory(frame, err);
-    if (status == ATTN_OK)
-        status = choose(procedure, frame, err);
+    ATTN_THEN(status, choose(procedure, frame, err));
     if (status == ATTN_OK) {
         choose_columns(procedure, frame);
         status = attn_stream_show(asking->stream, frame->rows.hidden, err);
@@ -462,8 +461,7 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
     struct asking asking = {.procedure = procedure, .call = *call, .request = ATTN_REQUEST_DEFAULT};
     enum attn_status status = perform(&asking, err);
 
-    if (status == ATTN_OK)
-        status = sort_table(&asking, err);
+    ATTN_THEN(status, sort_table(&asking, err));
     if (status == ATTN_OK) {
         if (procedure->n_column > 0)
             *call->table = asking.table;

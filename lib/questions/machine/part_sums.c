@@ -631,8 +631,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     s.n_unit = is_of_neurons ? s.dims.d_mlp : attn_site_n_head(options->site, &s.dims);
     s.n_row = is_of_neurons ? 1 : s.n;
     status = build(&s, err);
-    if (status == ATTN_OK)
-        status = feed_all(&s, err);
+    ATTN_THEN(status, feed_all(&s, err));
     if (status == ATTN_OK) {
         *sums = (struct attn_part_sums){.source = s.replies[0],
                                         .base = s.replies[1],

@@ -92,8 +92,7 @@ enum attn_status attn_parts_try(struct attn_trials *trials, size_t n, attn_part_
         status = add(user, i, &edits, err);
         changes[i] = (struct attn_trial_change){edits.first, edits.n - edits.first};
     }
-    if (status == ATTN_OK)
-        status = attn_trials_perform(trials, edits.items, changes, n, outcomes, err);
+    ATTN_THEN(status, attn_trials_perform(trials, edits.items, changes, n, outcomes, err));
     attn_free(edits.items);
     attn_free(changes);
     return status;

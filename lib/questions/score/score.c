@@ -253,8 +253,7 @@ enum attn_status attn_score_only(struct attn_frame *frame, const struct attn_tok
 
     frame->item = &item;
     status = attn_error_at(status, ATTN_STAGE_INPUT, err);
-    if (status == ATTN_OK)
-        status = attn_run_many(frame->host, &options, &calls, err);
+    ATTN_THEN(status, attn_run_many(frame->host, &options, &calls, err));
     attn_sequence_release(&target);
     return status;
 }

@@ -392,8 +392,7 @@ static enum attn_status append(struct attn_spans_run *spans, struct attn_cell *r
     append_positions(&positions, flags, attn_spans_keys(spans, spans->frame.run)->n);
     row[POSITIONS] = attn_cell_text(positions.data, positions.size);
     status = attn_buffer_check(&positions, err);
-    if (status == ATTN_OK)
-        status = attn_frame_append(&spans->frame, row, err);
+    ATTN_THEN(status, attn_frame_append(&spans->frame, row, err));
     attn_buffer_release(&positions);
     return status;
 }

@@ -425,8 +425,7 @@ static enum attn_status run_neutral(struct attn_spans_run *spans, struct attn_er
     enum attn_status status = prepare_neutral(&neutral, err);
 
     watch.is_silent = true;
-    if (status == ATTN_OK)
-        status = attn_watch(neutral.run, &watch, err);
+    ATTN_THEN(status, attn_watch(neutral.run, &watch, err));
     attn_run_free(neutral.run);
     attn_buffer_release(&neutral.text);
     attn_free(neutral.ids);

@@ -237,9 +237,8 @@ static enum attn_status go_on(struct attn_each_file *file, const char *path,
 
         status = checked == ATTN_OK ? status : checked;
     }
-    if (status == ATTN_OK)
-        status = attn_records_expect(file->records, path, attn_earlier_end(earlier),
-                                     file->is_complete, err);
+    ATTN_THEN(status, attn_records_expect(file->records, path, attn_earlier_end(earlier),
+                                          file->is_complete, err));
     attn_earlier_free(earlier);
     return status;
 }

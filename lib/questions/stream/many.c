@@ -465,8 +465,7 @@ static enum attn_status run_texts(struct many *many, struct attn_host *host,
     ATTN_TRY(ATTN_NEW(many->packs, attn_alloc((size_t)n, sizeof(struct attn_many_pack *), err)));
     many->task = &task;
     status = attn_many_task_init(&task, host, given, err);
-    if (status == ATTN_OK)
-        status = run(many, n, err);
+    ATTN_THEN(status, run(many, n, err));
     for (int i = 0; i < n; i++)
         attn_many_pack_free(many->packs[i]);
     attn_free(many->packs);

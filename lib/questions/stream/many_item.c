@@ -1000,8 +1000,7 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
             if (masks.n == n_most)
                 status = predict_rows(pack, args, &masks, err);
         }
-    if (status == ATTN_OK)
-        status = predict_rows(pack, args, &masks, err);
+    ATTN_THEN(status, predict_rows(pack, args, &masks, err));
     attn_free(masks.logits);
     return status;
 }

@@ -37,8 +37,7 @@ static enum attn_status open_npz(struct attn_record_writer *writer, const char *
                               attn_quote_string(path).text);
     attn_buffer_append_format(&members, "%s.members", path);
     status = attn_buffer_string(&members) ? ATTN_OK : attn_error_no_memory(err);
-    if (status == ATTN_OK)
-        status = attn_record_writer_add_part(writer, members.data, false, err);
+    ATTN_THEN(status, attn_record_writer_add_part(writer, members.data, false, err));
     attn_buffer_release(&members);
     return status;
 }

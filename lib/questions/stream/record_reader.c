@@ -85,8 +85,7 @@ static enum attn_status check_line(const struct line_reading *reading, struct at
     enum attn_status status = attn_json_check_keys(copy, NULL, &why);
 
     first.json = &copy;
-    if (status == ATTN_OK)
-        status = attn_json_next(&copy, &first.token, &why);
+    ATTN_THEN(status, attn_json_next(&copy, &first.token, &why));
     if (status == ATTN_NO_MEMORY)
         return attn_error_copy(err, &why);
     if (status != ATTN_OK) {

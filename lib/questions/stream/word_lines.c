@@ -115,9 +115,8 @@ static enum attn_status add_labels(struct attn_word_lines *lines, const struct a
 
     item->store = line.store;
     item->n_row_label = csv->n_column;
-    if (status == ATTN_OK)
-        status = attn_grow(&item->row_labels, &lines->capacity, (item->words.n + 1) * csv->n_column,
-                           sizeof *labels, err);
+    ATTN_THEN(status, attn_grow(&item->row_labels, &lines->capacity,
+                                (item->words.n + 1) * csv->n_column, sizeof *labels, err));
     if (status == ATTN_OK) {
         labels = item->row_labels + item->words.n * csv->n_column;
         memset(labels, 0, csv->n_column * sizeof *labels);

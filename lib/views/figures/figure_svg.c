@@ -433,8 +433,7 @@ enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct 
     }
     attn_buffer_append_string(&out, "</svg>\n");
     attn_sink_write(sink, out.data, out.size);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&out, err);
+    ATTN_THEN(status, attn_buffer_check(&out, err));
     attn_buffer_release(&out);
     return status;
 }

@@ -340,8 +340,7 @@ static enum attn_status read_cells(const struct attn_table *table,
         attn_table_axis_drop_first(&cells->rows, attn_table_n_row(table));
         memmove(placed, placed + n, --n_row * n * sizeof *placed);
     }
-    if (status == ATTN_OK)
-        status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
+    ATTN_THEN(status, attn_level_matrix_create(n_row, n, &cells->matrix, err));
     if (status == ATTN_OK && is_map)
         status = put_kinds(table, placed,
                            width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,

@@ -270,11 +270,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         !attn_is_given(picture->view.values > 0, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(options, &read, err);
-    if (status == ATTN_OK)
-        status = draw(&file, err);
+    ATTN_THEN(status, draw(&file, err));
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_output_write(output, write_picture, &file, err);
+    ATTN_THEN(status, attn_output_write(output, write_picture, &file, err));
     attn_table_drawing_release(&file.drawing);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
@@ -320,8 +318,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     whole.has_row_types = true;
     whole.caption = attn_buffer_string(&caption);
     status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
-    if (status == ATTN_OK)
-        status = attn_table_write_styled(table, &whole, sink, err);
+    ATTN_THEN(status, attn_table_write_styled(table, &whole, sink, err));
     attn_buffer_release(&words.bytes);
     attn_buffer_release(&caption);
     return status;

@@ -231,8 +231,7 @@ enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id,
         status = attn_page_data_flush(data, err);
     }
     attn_page_data_end(data);
-    if (status == ATTN_OK)
-        status = attn_page_data_finish(data, err);
+    ATTN_THEN(status, attn_page_data_finish(data, err));
     attn_page_write_text(data->sink, "</script>\n");
     data->level = LEVEL;
     return status;

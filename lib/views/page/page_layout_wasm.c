@@ -170,10 +170,8 @@ int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen)
     if (status == ATTN_OK)
         status =
             attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL);
-    if (status == ATTN_OK)
-        status = append_numbers(table, heads, n_head, n_text);
-    if (status == ATTN_OK)
-        status = attn_table_picture_write(table, &picture, &options, &output, NULL);
+    ATTN_THEN(status, append_numbers(table, heads, n_head, n_text));
+    ATTN_THEN(status, attn_table_picture_write(table, &picture, &options, &output, NULL));
     attn_table_free(table);
     if (status != ATTN_OK)
         return false;

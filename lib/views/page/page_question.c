@@ -364,8 +364,7 @@ static enum attn_status append_figure(struct attn_buffer *out,
         return ATTN_OK;
     ATTN_TRY(attn_sink_create_memory(&svg, err));
     status = attn_figure_svg_write(&drawing->shapes, svg, &n_unknown, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(svg, err);
+    ATTN_THEN(status, attn_sink_check(svg, err));
     if (status == ATTN_OK) {
         bytes = attn_sink_bytes(svg, &n);
         if (n <= MOST_FIGURE || drawing->is_figure)
@@ -443,8 +442,7 @@ enum attn_status attn_page_question_init(struct attn_page *page, const struct at
         attn_table_drawing_create(&drawing, table, drawn, page->base.options.picture, err);
 
     page->has_question = true;
-    if (status == ATTN_OK)
-        status = fill(page, &drawing, err);
+    ATTN_THEN(status, fill(page, &drawing, err));
     attn_table_drawing_release(&drawing);
     return status;
 }

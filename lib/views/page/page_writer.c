@@ -288,8 +288,7 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
     ATTN_TRY(attn_sink_create_memory(&svg, err));
     status = attn_figure_svg_write(figure, svg, n_unknown, err);
-    if (status == ATTN_OK)
-        status = attn_page_frame_figure(svg, sink, err);
+    ATTN_THEN(status, attn_page_frame_figure(svg, sink, err));
     attn_sink_free(svg);
     return status;
 }
@@ -329,12 +328,9 @@ static enum attn_status draw_table(const struct attn_table *table,
 
     begin_document(&page);
     status = attn_page_question_init(&page, table, drawn, err);
-    if (status == ATTN_OK)
-        status = attn_page_frame_begin(&page, err);
-    if (status == ATTN_OK)
-        status = end_document(&page, err);
-    if (status == ATTN_OK)
-        status = attn_page_frame_end(&page, err);
+    ATTN_THEN(status, attn_page_frame_begin(&page, err));
+    ATTN_THEN(status, end_document(&page, err));
+    ATTN_THEN(status, attn_page_frame_end(&page, err));
     attn_page_question_release(&page.question);
     attn_buffer_release(&page.pending);
     return status;

@@ -188,8 +188,7 @@ static enum attn_status find(const struct attn_source *source, const struct attn
         status = attn_path_names_add(&found, beside, err);
     else if (attn_source_override(source, ATTN_GGUF_PART) || source->directory)
         status = list_folder(folder, slash ? slash + 1 : path, &found, err);
-    if (status == ATTN_OK)
-        status = choose(&found, path, load, projector, err);
+    ATTN_THEN(status, choose(&found, path, load, projector, err));
     attn_path_names_release(&found);
     return status;
 }

@@ -94,8 +94,7 @@ enum attn_status attn_head_pictures_choose(const struct attn_picture_maps *maps,
     *best = *n_ranked = 0;
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = attn_head_pictures_find(maps, &ats[i], &heads[i], err);
-    if (status == ATTN_OK)
-        status = attn_head_pictures_rank(ats, heads, n, &threshold, err);
+    ATTN_THEN(status, attn_head_pictures_rank(ats, heads, n, &threshold, err));
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         /* a rank is above all shares, and lower ranks are better */
         const double goodness =

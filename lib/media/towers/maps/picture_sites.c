@@ -83,8 +83,7 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
     args.selection = trace.selection = other->selection;
     status = attn_picture_maps_create(&args, maps, err);
     trace.user = *maps;
-    if (status == ATTN_OK)
-        status = attn_run_perform(other, &trace, &result, err);
+    ATTN_THEN(status, attn_run_perform(other, &trace, &result, err));
     attn_result_release(&result);
     attn_picture_maps_detach(*maps);
     attn_run_free(other);

@@ -223,8 +223,7 @@ enum attn_status attn_picture_embed(const struct attn_sequence *sequence,
     pass.options.trace = &trace;
     pass.options.cancel = sequence->cancel;
     status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
-    if (status == ATTN_OK)
-        status = attn_pass_run(&pass, NULL, err);
+    ATTN_THEN(status, attn_pass_run(&pass, NULL, err));
     attn_selection_free(selection);
     return status;
 }
