@@ -435,8 +435,7 @@ static enum attn_status find_name(const struct attn_catalog *catalog, const char
 enum attn_status attn_catalog_find(const struct attn_catalog *given, const char *name,
                                    struct attn_catalog_found *found, struct attn_error *err)
 {
-    if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, name, found);
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     const char *part;
 
@@ -463,8 +462,7 @@ enum attn_status attn_catalog_find_projector(const struct attn_catalog *given, c
                                              char path[ATTN_FOUND_PATH_SIZE],
                                              struct attn_error *err)
 {
-    if (!attn_is_given(name, "name", err) || !attn_is_given(path, "path", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, name, path);
     const size_t prefix = strlen(ATTN_OLLAMA_PREFIX);
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct attn_ollama_blobs blobs = {"", ""};
@@ -875,8 +873,7 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
 enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn_table **table,
                                    struct attn_error *err)
 {
-    if (!attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, table);
     static const struct attn_column columns[] = {
         {.name = "name", .type = ATTN_VALUE_TEXT},
         {.name = "origin", .type = ATTN_VALUE_TEXT},

@@ -9,8 +9,7 @@
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)
 {
-    if (!attn_is_given(name, "name", err) || !attn_is_given(host, "host", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, name, host);
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     struct attn_catalog_found found;
     struct attn_override parts[2];

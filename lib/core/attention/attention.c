@@ -110,8 +110,7 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
 enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
                                       struct attn_error *err)
 {
-    if (!attn_is_given(attention, "attention", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, attention);
 
     if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND || !attn_kinds[attention->kind])
         return attn_error_set(err, ATTN_INVALID, "there is no attention of kind %d",
@@ -137,8 +136,7 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
 enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,
                                            struct attn_error *err)
 {
-    if (!attn_is_given(attention, "attention", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, attention);
     if (attention->kind != ATTN_ATTENTION_LOWRANK || attention->count <= n_key)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,

@@ -148,8 +148,7 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
     size_t size, used = 0;
     int kind = 0;
 
-    if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, text, attention);
     size = strcspn(text, ":");
     while (kind < ATTN_N_ATTENTION_KIND && (!attn_kinds[kind] || strlen(rows[kind].name) != size ||
                                             memcmp(text, rows[kind].name, size) != 0))

@@ -261,8 +261,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
     const int n_core = attn_core_count(MAX_THREAD);
     struct attn_pool *created;
 
-    if (!attn_is_given(pool, "pool", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, pool);
     if (n_thread < 0 || n_thread > MAX_THREAD)
         return attn_error_set(err, ATTN_INVALID, "%d threads, expected 1 to %d or 0 for all cores",
                               n_thread, MAX_THREAD);

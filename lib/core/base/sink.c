@@ -86,8 +86,7 @@ enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_er
 enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                              struct attn_sink **sink, struct attn_error *err)
 {
-    if (!attn_is_given(name, "name", err) || !attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, name, sink);
     ATTN_TRY(create(STREAM, name, sink, err));
     (*sink)->descriptor = descriptor;
     return ATTN_OK;
@@ -216,8 +215,7 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
     enum attn_status status;
     int own;
 
-    if (!attn_is_given(path, "path", err) || !attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, path, sink);
     own = own_descriptor(path);
     if (own < 0)
         ATTN_TRY(attn_target_find(path, &target, err));
@@ -232,9 +230,7 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
     struct attn_target target;
     enum attn_status status;
 
-    if (!attn_is_given(directory, "directory", err) || !attn_is_given(name, "name", err) ||
-        !attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, directory, name, sink);
     ATTN_TRY(attn_target_find_in(directory, name, &target, err));
     status = open_sink(target.path, &target, -1, sink, err);
     attn_target_release(&target);
@@ -383,8 +379,7 @@ static void close_descriptor(struct attn_sink *sink)
 
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
-    if (!attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, sink);
     attn_sink_flush(sink);
     if (sink->owns_descriptor)
         close_descriptor(sink);

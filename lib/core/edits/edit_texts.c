@@ -88,8 +88,7 @@ static enum attn_status read_ablations(struct attn_edit_texts *texts,
 enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struct attn_model *model,
                                       struct attn_request_edits *edits, struct attn_error *err)
 {
-    if (!attn_is_given(texts, "texts", err) || !attn_is_given(edits, "edits", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, texts, edits);
 
     const struct {
         enum attn_edit_op op;

@@ -81,9 +81,7 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
     struct attn_ndarray found = {.name = path};
     enum attn_status status;
 
-    if (!attn_is_given(path, "path", err) || !attn_is_given(axes, "axes", err) ||
-        !attn_is_given(array, "array", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, path, axes, array);
     ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err));
     status = read_array(&found, rank_min, rank_max, axes, err);
     if (status == ATTN_OK)
@@ -122,8 +120,7 @@ enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *
 {
     struct attn_mask_array found = {.name = path};
 
-    if (!attn_is_given(path, "path", err) || !attn_is_given(mask, "mask", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, path, mask);
     ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err));
     found.rank = attn_npy_rank(found.file);
     memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));

@@ -352,8 +352,7 @@ static enum attn_status create(const struct attn_model *model,
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *s;
 
-    if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, model, session);
     ATTN_TRY(attn_options_read(given, &options, err));
     ATTN_TRY(ATTN_ALLOC(s, 1, err));
     s->keeps_layer = keeps_layer;
@@ -833,8 +832,7 @@ static void truncate_to(struct attn_session *session, size_t n)
 
 enum attn_status attn_session_rewind(struct attn_session *session, size_t n, struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session);
     if (n > session->n_position || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
                               session->is_broken ? (size_t)0 : session->n_position);
@@ -919,8 +917,7 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
 enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
                                         float *logits, struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, logits);
     struct attn_forward *f = &session->forward;
     size_t n_position;
 
@@ -938,8 +935,7 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
 enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                      struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, logits);
     struct attn_forward *f = &session->forward;
 
     ATTN_TRY(attn_session_check_logits(session, err));
@@ -953,9 +949,7 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
 enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
                                               double *log_probability, struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) ||
-        !attn_is_given(log_probability, "log_probability", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, log_probability);
     const struct attn_forward *f = &session->forward;
     const float *logits;
 

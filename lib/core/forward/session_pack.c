@@ -194,8 +194,7 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
 enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                           struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) || !attn_is_given(rows, "rows", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, rows);
     const struct attn_forward *f = &session->forward;
     const size_t n = f->feed.n_part;
 
@@ -248,8 +247,7 @@ static enum attn_status unembed(struct attn_session *session, const size_t *posi
 enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
                                           struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, logits);
 
     ATTN_TRY(attn_session_check_logits(session, err));
     for (size_t i = 0; i < session->forward.feed.n_part; i++)

@@ -280,8 +280,7 @@ enum attn_status attn_model_weights_create(const struct attn_model *model,
 {
     struct listing listing = {0};
 
-    if (!attn_is_given(model, "model", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, model);
     visit_stacks(model, append, &listing);
     ATTN_TRY(ATTN_ALLOC(listing.arrays, listing.n, err));
     listing.n = 0;
@@ -389,9 +388,7 @@ enum attn_status attn_model_weight_read(const struct attn_model *model, const ch
 {
     struct reading reading = {.name = name};
 
-    if (!attn_is_given(model, "model", err) || !attn_is_given(name, "name", err) ||
-        !attn_is_given(values, "values", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, model, name, values);
     if (!visit_stacks(model, is_named, &reading))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no weight '%s'",
                               attn_quote_string(attn_model_name(model)).text,

@@ -130,8 +130,7 @@ enum attn_status attn_attention_args_check(struct attn_attention_args *args, str
     struct attn_attention *to;
     unsigned parts;
 
-    if (!attn_is_given(args, "args", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, args);
     to = &args->change.to;
     if (args->kind && attn_attention_parse(args->kind, to, err) != ATTN_OK) {
         attn_error_hint(err, "'`attention help`' explains the kinds");
@@ -168,8 +167,7 @@ static enum attn_status open_mask(const char *path, struct attn_mask_array *cell
 
 enum attn_status attn_attention_args_open(struct attn_attention_args *args, struct attn_error *err)
 {
-    if (!attn_is_given(args, "args", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, args);
     ATTN_TRY(open_mask(mask_file(args), &args->cells, &args->change.mask, err));
     return open_mask(args->keep, &args->kept, &args->change.keep, err);
 }

@@ -188,8 +188,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
                                   const struct attn_host_options *given, struct attn_host **host,
                                   struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host);
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     enum attn_status status;
     struct attn_host *made;
@@ -286,8 +285,7 @@ enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                      const struct attn_tokenizer **tokenizer,
                                      struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host, tokenizer);
     ATTN_TRY(attn_host_source_tokenizer(host, tokenizer, err));
     *tokenizer = attn_tokenizer_target(*tokenizer);
     return ATTN_OK;
@@ -297,8 +295,7 @@ enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
                                             const struct attn_tokenizer **tokenizer,
                                             struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host, tokenizer);
     const struct attn_error *failure = &host->tokenizer_failure;
 
     *tokenizer = host->tokenizer;

@@ -755,8 +755,7 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
 enum attn_status attn_run_begin_capture(const struct attn_run *run, struct attn_capture **capture,
                                         struct attn_error *err)
 {
-    if (!attn_is_given(run, "run", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, run);
     return attn_capture_create_in(run->host->spare, run->host->pool, run->selection, capture, err);
 }
 
@@ -779,17 +778,14 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
 enum attn_status attn_result_tables(const struct attn_result *result, struct attn_table **top,
                                     struct attn_table **next, struct attn_error *err)
 {
-    if (!attn_is_given(result, "result", err) || !attn_is_given(top, "top", err) ||
-        !attn_is_given(next, "next", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, result, top, next);
     return attn_predictions_tables(&result->predictions, top, next, err);
 }
 
 enum attn_status attn_result_metric(const struct attn_result *result, struct attn_table **metric,
                                     struct attn_error *err)
 {
-    if (!attn_is_given(result, "result", err) || !attn_is_given(metric, "metric", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, result, metric);
     return attn_predictions_metric(&result->predictions, metric, err);
 }
 

@@ -208,8 +208,7 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
 {
     size_t n_text, n_list, at;
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(cells, "cells", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, table, cells);
     ATTN_TRY(check_cells(table, cells, n_cell, err));
     n_text = table->texts.size, n_list = table->lists.size;
     at = table->n_row * table->n_column;

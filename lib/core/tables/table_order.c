@@ -508,8 +508,7 @@ enum attn_status attn_table_sort(const struct attn_table *table,
     struct attn_table *chosen = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(sorted, "sorted", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, table, sorted);
     ATTN_TRY(attn_options_read(order, &ordering.order, err));
     if (ordering.order.n_where > 0 && !attn_is_given(ordering.order.where, "where", err))
         return ATTN_INVALID;

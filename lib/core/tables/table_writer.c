@@ -159,8 +159,7 @@ enum attn_status attn_table_write(const struct attn_table *table, enum attn_tabl
     const struct table_page page = {
         .table = table, .style = {.form = form, .precision = precision}, .sink = sink};
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, table, sink);
     return write_page(page, err);
 }
 

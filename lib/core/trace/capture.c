@@ -222,8 +222,7 @@ enum attn_status attn_capture_create_in(struct attn_spare *spare, struct attn_po
 {
     struct attn_capture *created;
 
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection, capture);
     ATTN_TRY(ATTN_ALLOC(created, 1, err));
     created->pool = pool;
     ATTN_RETURN_MADE(allocate(created, selection, spare, err), capture, created, attn_capture_free);

@@ -175,8 +175,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
 {
     struct attn_selection *s;
 
-    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, dims, selection);
     ATTN_TRY(ATTN_ALLOC(s, 1, err));
     ATTN_RETURN_MADE(make_stacks(s, dims, err), selection, s, attn_selection_free);
 }
@@ -205,8 +204,7 @@ static void copy_choices(struct attn_selection *to, const struct attn_selection 
 enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                      struct attn_selection **copy, struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection, copy);
     ATTN_TRY(attn_selection_create(&selection->stacks[0].dims, copy, err));
     copy_choices(*copy, selection, true);
     return ATTN_OK;
@@ -424,8 +422,7 @@ static enum attn_status report_site(const struct attn_dims *dims, struct attn_si
 enum attn_status attn_selection_set_sites(struct attn_selection *selection,
                                           struct attn_site_set sites, struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection);
     /* A glob such as resid_* may also match sites that the model lacks, as long as it matches one
      * that it has; see attn_sites_parse. */
     if (!attn_sites_meet(sites, selection->stacks[0].dims.sites) &&
@@ -490,8 +487,7 @@ enum attn_status attn_selection_add_queries(struct attn_selection *selection,
 {
     struct stack *s;
 
-    if (!attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection);
     s = &selection->stacks[index_of(selection, stack)];
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "no query is to be kept, expected 1 or more");
@@ -670,8 +666,7 @@ static enum attn_status set_list(struct attn_selection *selection, bool is_heads
     struct attn_selection *made;
     enum attn_status status;
 
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection, spec);
     ATTN_TRY(attn_selection_copy(selection, &made, err));
     status = read_list(made, is_heads, spec, err);
     if (status == ATTN_OK)
@@ -709,8 +704,7 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection,
 {
     const struct attn_number_list list = {.text = spec};
 
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, selection, spec);
     return attn_selection_choose_queries(selection, stack, &list, err);
 }
 

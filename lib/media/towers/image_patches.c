@@ -259,8 +259,7 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
 enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
                                        struct attn_image_grid *grid, struct attn_error *err)
 {
-    if (!attn_is_given(model, "model", err) || !attn_is_given(grid, "grid", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, model, grid);
     const struct attn_image_config *image = &model->config.image;
     const char *name = model->name;
     struct attn_image_grid found = {.n_front = attn_image_n_front(image), .add_places = add_places};

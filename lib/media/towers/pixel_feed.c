@@ -10,8 +10,7 @@
 enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
                                           size_t height, size_t width, struct attn_error *err)
 {
-    if (!attn_is_given(session, "session", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, session, pixels);
     struct attn_forward *f = &session->forward;
     const struct attn_image_config *image = &f->model->config.image;
     const struct attn_given_rows rows = {f->embeddings_name, "the picture", pixels,

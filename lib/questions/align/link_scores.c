@@ -111,9 +111,7 @@ enum attn_status attn_link_scores(const char *links, const char *gold, struct at
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (!attn_is_given(links, "links", err) || !attn_is_given(gold, "gold", err) ||
-        !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, links, gold, table);
     lines[0].path = links, lines[1].path = gold;
     for (int i = 0; i < 2 && status == ATTN_OK; i++)
         status = attn_link_lines_read(&lines[i], err);

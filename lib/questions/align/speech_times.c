@@ -308,9 +308,7 @@ enum attn_status attn_speech_times(struct attn_host *host, const struct attn_req
     char half[64];
     enum attn_status status;
 
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host, request, table);
     speech.model = attn_host_model(host);
     ATTN_TRY(attn_error_at(check_model(request, speech.model, err), ATTN_STAGE_INPUT, err));
     asked = *request;

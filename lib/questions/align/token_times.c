@@ -164,8 +164,7 @@ enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
     struct times times = {0};
     enum attn_status status;
 
-    if (!attn_is_given(weights, "weights", err) || !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, weights, table);
     if (weights->rank != 2 && weights->rank != 3)
         return attn_error_set(err, ATTN_INVALID, "`weights` has %d axes, expected [H, T, S]",
                               weights->rank);

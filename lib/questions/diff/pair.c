@@ -309,9 +309,7 @@ static enum attn_status compare(struct attn_host *host, const struct attn_reques
     struct attn_table *made = NULL;
     enum attn_status status;
 
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(args, "args", err) || !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host, request, args, table);
     status = run_side(host, request, is_map, &sides[0], err);
     ATTN_THEN(status, run_side(args->host ? args->host : host,
                                args->request ? args->request : request, is_map, &sides[1], err));

@@ -374,8 +374,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     struct attn_explainer *made;
     struct chosen_row chosen;
 
-    if (!attn_is_given(explainer, "explainer", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, explainer);
     ATTN_TRY(attn_options_read(given, &args, err));
     if (!args.attention && args.config)
         args.attention = args.config->attention;
@@ -684,9 +683,7 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
     struct attn_explanation *row;
     enum attn_status status;
 
-    if (!attn_is_given(explainer, "explainer", err) ||
-        !attn_is_given(explanation, "explanation", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, explainer, explanation);
     row = &explainer->row;
     if (explainer->rope)
         turn_back(explainer);

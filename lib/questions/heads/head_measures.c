@@ -112,8 +112,7 @@ enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measu
     struct measured measured = {.run = run, .measures = measures & ATTN_MEASURES_ALL};
     enum attn_status status;
 
-    if (!attn_is_given(run, "run", err) || !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, run, table);
     status = tabulate_run(&measured, err);
     if (status == ATTN_OK)
         *table = measured.rows.table;

@@ -261,9 +261,7 @@ enum attn_status attn_life(struct attn_host *host, const struct attn_request *re
     const struct attn_answer_args answer = args ? args->answer : (struct attn_answer_args){0};
     enum attn_status status;
 
-    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
-        !attn_is_given(tokens, "tokens", err) || !attn_is_given(parts, "parts", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, host, request, tokens, parts);
     ATTN_TRY(check_unused(request, args, err));
     *tokens = *parts = NULL;
     status = make(host, request, &answer, tokens, parts, err);

@@ -160,8 +160,7 @@ enum attn_status attn_question_picture(const struct attn_question_call *asked,
     enum attn_status status;
 
     ATTN_TRY(find(asked, &question, err));
-    if (!attn_is_given(picture, "picture", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, picture);
     ATTN_TRY(copy_defaults(question, &args, err));
     status = draw(question, asked, args, table, picture, err);
     attn_free(args);

@@ -597,8 +597,7 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
     const struct attn_procedure_call call = {host, request, given, &args, NULL, made};
 
-    if (!attn_is_given(made, "made", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, made);
     return attn_procedure_perform(&procedure, &call, err);
 }
 

@@ -356,8 +356,7 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
     struct attn_error failure = {0}; /* used because ERR may be NULL */
     enum attn_status status;
 
-    if (!attn_is_given(items, "items", err) || !attn_is_given(item, "item", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, items, item);
     if (items->at_ahead < items->n_ahead) {
         *item = items->ahead[items->at_ahead++];
         if (items->at_ahead == items->n_ahead)
@@ -617,8 +616,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
     size_t line;
     bool is_over;
 
-    if (!attn_is_given(items, "items", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, items);
     if (!attn_batch_lines_is_file(items->lines, &size))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is read twice, expected a file",
                            attn_quote_string(attn_items_name(items)).text);

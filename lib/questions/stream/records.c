@@ -142,8 +142,7 @@ enum attn_status attn_records_open(const struct attn_records_item *item,
     struct attn_records *opened;
     enum attn_status status;
 
-    if (!attn_is_given(item, "item", err) || !attn_is_given(records, "records", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, item, records);
     ATTN_TRY(attn_options_read(form, &known, err));
     ATTN_TRY(ATTN_ALLOC(opened, 1, err));
     opened->form = known;
@@ -208,8 +207,7 @@ enum attn_status attn_records_expect(struct attn_records *records, const char *p
 /* Returns an error if the records were committed. */
 static enum attn_status check_open(const struct attn_records *records, struct attn_error *err)
 {
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, records);
     return records->is_committed ? attn_refuse(err, ATTN_STAGE_OPTIONS,
                                                "the records were committed, nothing can follow")
                                  : ATTN_OK;
@@ -228,8 +226,7 @@ enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err)
 {
     ATTN_TRY(check_open(records, err));
-    if (!attn_is_given(result, "result", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, result);
     return attn_error_at(add_result(records, result, err), ATTN_STAGE_OUTPUT, err);
 }
 
@@ -274,8 +271,7 @@ enum attn_status attn_records_finish(struct attn_records *records, struct attn_e
 
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
 {
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, records);
     records->is_committed = true;
     for (size_t p = 0; p < records->writer->n_part; p++) {
         struct attn_sink *part = records->writer->parts[p];

@@ -28,9 +28,7 @@ enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
     size_t column;
     enum attn_status status = ATTN_OK;
 
-    if (!attn_is_given(picture, "picture", err) || !attn_is_given(table, "table", err) ||
-        !attn_is_given(name, "name", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, picture, table, name);
     of = attn_view_columns_find(table, &picture->view);
     column = attn_table_find(table, name);
     if (column == of.values && column < SIZE_MAX && (picture->view.traits & ATTN_VIEW_SERIES) == 0)
@@ -299,9 +297,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     struct attn_buffer caption = {0};
     enum attn_status status;
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(picture, "picture", err) ||
-        !attn_is_given(style, "style", err) || !attn_is_given(sink, "sink", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, table, picture, style, sink);
     model.text = picture->model;
     model.n = model.text ? strlen(model.text) : 0;
     column = attn_table_picture_column(picture, table);

@@ -90,8 +90,7 @@ static bool read_patches(const char *text, struct attn_picture_options *options)
 enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                    struct attn_error *err)
 {
-    if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
-        return ATTN_INVALID;
+    ATTN_NEED(err, text, options);
     static const char over[] = "patches:", strip[] = "strip:";
 
     for (size_t i = 0; i < N_FIGURE; i++)

@@ -15,6 +15,19 @@ bool attn_is_given(bool is_there, const char *name, struct attn_error *err)
     return is_there;
 }
 
+bool attn_are_given(const char *names, const void *const *pointers, struct attn_error *err)
+{
+    char name[32];
+
+    for (size_t n; *names; names += n + strspn(names + n, ", ")) {
+        n = strcspn(names, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        if (!attn_is_given(*pointers++, name, err))
+            return false;
+    }
+    return true;
+}
+
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err)
 {
     if (value >= 0 && value < n)

@@ -2,8 +2,7 @@
  * given.h - checks arguments of the public interface: errors of the caller are reported as a status
  * and never abort. Asserts are for bugs of the library.
  *
- *     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err))
- *         return ATTN_INVALID;
+ *     ATTN_NEED(err, host, request);
  */
 #ifndef ATTN_BASE_GIVEN_H
 #define ATTN_BASE_GIVEN_H
@@ -15,6 +14,17 @@
 /* Returns IS_THERE, which states that the pointer NAME is not NULL. If it is false, sets
  * ATTN_INVALID at ATTN_STAGE_OPTIONS with a message about NAME. */
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err);
+
+/* Checks likewise the POINTERS called NAMES, "host, request". */
+bool attn_are_given(const char *names, const void *const *pointers, struct attn_error *err);
+
+/* Returns from the calling function with ATTN_INVALID if one of its arguments, pointers, is NULL.
+ */
+#define ATTN_NEED(err, ...)                                                                        \
+    do {                                                                                           \
+        if (!attn_are_given(#__VA_ARGS__, (const void *const[]){__VA_ARGS__}, (err)))              \
+            return ATTN_INVALID;                                                                   \
+    } while (0)
 
 /* Checks likewise that the enum VALUE is one of 0 to N - 1. */
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err);
