@@ -149,6 +149,11 @@ def write_classes():
     tests = [lambda c, n=n: n.normalize_str(chr(c)) == "" for n in removed]
     tests.append(lambda c: len(split(f"a{chr(c)}b")) == 3)
     tests.append(lambda c: any(first <= c <= last for first, last in IDEOGRAPHS))
+    by_space, nmt = pre_tokenizers.WhitespaceSplit().pre_tokenize_str, normalizers.Nmt().normalize_str
+    tests.append(lambda c: len(by_space(f"a{chr(c)}b")) == 2)
+    tests.append(lambda c: chr(c).isspace())
+    tests.append(lambda c: nmt(chr(c)) == "")
+    tests.append(lambda c: nmt(chr(c)) == " " != chr(c))
     write_table("character_classes", "III",
                 ranges(lambda c: sum(test(c) << i for i, test in enumerate(tests))))
 

@@ -5,13 +5,6 @@
 #include "base/text/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
-struct attn_split {
-    enum attn_split_behavior behavior;
-    bool is_inverted;                          /* matches are text, and text matches */
-    struct attn_regex *pattern;                /* owns; NULL: each character of the class matches */
-    enum attn_character_class character_class; /* of matches, without a pattern */
-};
-
 struct splitter {
     struct attn_walk *walk;
     size_t at; /* index of the stage */
@@ -182,38 +175,25 @@ static void free_split(void *data)
 static const struct attn_text_stage_kind split_kind = {
     .run = run_split, .begin = begin_match, .end = end_match, .free = free_split};
 
-static enum attn_status add(struct attn_pipeline *pipeline, const struct attn_split *split,
-                            struct attn_error *err)
+enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_split split,
+                                struct attn_error *err)
 {
     struct attn_split *made = attn_alloc(1, sizeof *made, err);
 
     if (made)
-        *made = *split;
+        *made = split;
     else
-        attn_regex_free(split->pattern);
+        attn_regex_free(split.pattern);
     return attn_pipeline_add(pipeline, &split_kind, made, err);
-}
-
-enum attn_status attn_split_add(struct attn_pipeline *pipeline, enum attn_split_behavior behavior,
-                                bool is_inverted, struct attn_regex *pattern,
-                                struct attn_error *err)
-{
-    return add(pipeline, &(struct attn_split){behavior, is_inverted, .pattern = pattern}, err);
-}
-
-enum attn_status attn_split_add_class(struct attn_pipeline *pipeline,
-                                      enum attn_split_behavior behavior,
-                                      enum attn_character_class character_class,
-                                      struct attn_error *err)
-{
-    return add(pipeline,
-               &(struct attn_split){.behavior = behavior, .character_class = character_class}, err);
 }
 
 enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err)
 {
-    ATTN_TRY(attn_split_add_class(pipeline, ATTN_SPLIT_REMOVED, ATTN_CLASS_WHITE_SPACE, err));
-    return attn_split_add_class(pipeline, ATTN_SPLIT_ISOLATED, ATTN_CLASS_PUNCTUATION, err);
+    ATTN_TRY(attn_split_add(pipeline,
+                            (struct attn_split){.character_class = ATTN_CLASS_WHITE_SPACE}, err));
+    return attn_split_add(
+        pipeline,
+        (struct attn_split){ATTN_SPLIT_ISOLATED, .character_class = ATTN_CLASS_PUNCTUATION}, err);
 }
 
 bool attn_split_is_by_space(const struct attn_pipeline *pipeline)

@@ -19,7 +19,6 @@ enum attn_character_class {
     ATTN_CLASS_PUNCTUATION, /* separate words for BERT: P of Unicode 8, and ASCII symbols */
     ATTN_CLASS_IDEOGRAPH,   /* BERT inserts a space on each side: Chinese characters, except
                                2B820..2B91F */
-    /* the following are not in the table */
     ATTN_CLASS_WHITE_SPACE, /* White_Space */
     ATTN_CLASS_SEPARATOR,   /* white space of Python's str.split: also U+001C to U+001F */
     ATTN_CLASS_NMT_CONTROL, /* characters that the normalizer Nmt drops */
