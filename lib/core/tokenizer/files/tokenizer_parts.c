@@ -468,6 +468,7 @@ static const struct part_row pre_tokenizers[] = {
     {"BertPreTokenizer", .add = add_bert_split},
     {"Whitespace", .add = add_whitespace},
     {"WhitespaceSplit", .add = add_white_space},
+    {"UnicodeScripts", add_plain, .stage = &attn_split_scripts},
     {"Digits", add_digits, .members = {BOOL(individual_digits)}},
     {"Metaspace", add_metaspace,
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,

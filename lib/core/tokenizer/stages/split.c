@@ -147,6 +147,34 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
     return ATTN_OK;
 }
 
+/* Splits SLICE where the script changes. A character that belongs to any script is part of the
+ * piece before it; at the beginning it is dropped. Bytes that are not UTF-8 are a script. */
+static enum attn_status run_scripts(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    struct attn_slice piece = {slice.layer, slice.end, slice.end};
+    uint32_t last = 0;
+
+    for (size_t i = slice.begin, length; i<slice.end; i += length> 0 ? length : 1) {
+        uint32_t code_point, script;
+
+        length = attn_utf8_decode(text + i, slice.end - i, &code_point);
+        script = length > 0 ? attn_character_script(code_point) : UINT32_MAX;
+        if (script == 0 || script == last)
+            continue;
+        piece.end = i;
+        if (last != 0)
+            ATTN_TRY(attn_walk_next(walk, at, piece, err));
+        piece.begin = i;
+        last = script;
+    }
+    piece.end = slice.end;
+    return attn_walk_next(walk, at, piece, err);
+}
+
+const struct attn_text_stage_kind attn_split_scripts = {.run = run_scripts};
+
 static enum attn_status begin_match(const void *data, size_t n, void **scratch,
                                     struct attn_error *err)
 {

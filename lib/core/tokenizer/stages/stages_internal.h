@@ -165,6 +165,9 @@ enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_spli
 /* Adds the stages of BERT: words between white space, and each punctuation character alone. */
 enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err);
 
+/* Splits where the script changes. No data. */
+extern const struct attn_text_stage_kind attn_split_scripts;
+
 /* Whether the last stage of PIPELINE splits at white space. */
 bool attn_split_is_by_space(const struct attn_pipeline *pipeline);
 

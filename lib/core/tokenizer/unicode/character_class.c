@@ -14,6 +14,14 @@ bool attn_character_is(uint32_t code_point, enum attn_character_class character_
     return found && (found->value >> character_class & 1) != 0;
 }
 
+uint32_t attn_character_script(uint32_t code_point)
+{
+    const struct attn_character_range *found =
+        attn_character_range_find(attn_scripts, attn_scripts_end, code_point);
+
+    return found ? found->value : 0;
+}
+
 static int compare_name(const void *name, const void *property)
 {
     return strcmp(name, ((const struct attn_unicode_property *)property)->name);

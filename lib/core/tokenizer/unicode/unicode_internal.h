@@ -27,6 +27,10 @@ enum attn_character_class {
 
 bool attn_character_is(uint32_t code_point, enum attn_character_class character_class);
 
+/* Returns the number of a script, or 0 for characters that belong to any: the space, and those that
+ * the library does not know. Kana is the same as Han; Common and Inherited are scripts. */
+uint32_t attn_character_script(uint32_t code_point);
+
 /* --- Properties ------------------------------------------------------------------------------- */
 
 /* A property that patterns may name: a category, a script, or one of a few others. */
@@ -73,6 +77,9 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
 
 /* Bit C of the value is set for class C. */
 extern const struct attn_character_range attn_character_classes[], attn_character_classes_end[];
+
+/* The value is the number of the script. */
+extern const struct attn_character_range attn_scripts[], attn_scripts_end[];
 
 /* Sorted by name. */
 extern const struct attn_unicode_property attn_unicode_properties[], attn_unicode_properties_end[];
