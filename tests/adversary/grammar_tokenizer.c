@@ -158,7 +158,7 @@ static const struct defect defects[] = {
     {"a list as an added token", -1, -1, "\"added_tokens\":[", "\"added_tokens\":[[],"},
     /* Of the parts. */
     {"an unknown pre-tokenizer", 0, -1, "\"pre_tokenizer\":{\"type\":\"ByteLevel\"",
-     "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\""},
+     "\"pre_tokenizer\":{\"type\":\"UnicodeScript\""},
     {"an unknown normalizer", 1, -1, "\"NFC\"", "\"NFX\""},
     {"a normalizer without type", 1, -1, "{\"type\":\"NFC\"}", "{\"typ\":\"NFC\"}"},
     {"a type that is a number", 1, -1, "\"type\":\"NFC\"", "\"type\":1"},

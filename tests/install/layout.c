@@ -1104,7 +1104,6 @@ static const struct {
     {"    study", offsetof(struct attn_lens_args, study)},
     {"    map", offsetof(struct attn_lens_args, map)},
     {"    n_answer", offsetof(struct attn_lens_args, n_answer)},
-    {"    finds_alike", offsetof(struct attn_lens_args, finds_alike)},
     {"    measures", offsetof(struct attn_lens_args, measures)},
     {"attn_patch_args", sizeof(struct attn_patch_args)},
     {"    size", offsetof(struct attn_patch_args, size)},

@@ -433,11 +433,12 @@ CUTS = [Regex(r"\p{P}"), Regex(r"[a-z]+"), Regex(r"\s+"), Regex(r"[,.]"), Regex(
 
 
 def random_split(rng):
-    kind = rng.randrange(10)
+    kind = rng.randrange(11)
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=rng.random() < 0.3, use_regex=rng.random() < 0.5)
     return [pre_tokenizers.Punctuation(rng.choice(BEHAVIORS)), pre_tokenizers.CharDelimiterSplit(rng.choice("-, e\u3000é")),
             pre_tokenizers.FixedLength(rng.choice([1, 2, 3, 5, 40])), pre_tokenizers.Digits(rng.random() < 0.5), byte_level,
-            pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(), pre_tokenizers.BertPreTokenizer()][kind] if kind < 8 else \
+            pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(), pre_tokenizers.BertPreTokenizer(),
+            pre_tokenizers.UnicodeScripts()][kind] if kind < 9 else \
         pre_tokenizers.Split(rng.choice(CUTS), rng.choice(BEHAVIORS), invert=rng.random() < 0.5)
 
 
@@ -520,7 +521,8 @@ MARKED = ["{}", "a{}\u0301", "a{}\u0334", "a\u0345{}"]
 PRE_TOKENIZERS = {"Digits": pre_tokenizers.Digits(), "Digits, individual": pre_tokenizers.Digits(individual_digits=True),
                   "Whitespace": pre_tokenizers.Whitespace(), "WhitespaceSplit": pre_tokenizers.WhitespaceSplit(),
                   "BertPreTokenizer": pre_tokenizers.BertPreTokenizer(), "Punctuation": pre_tokenizers.Punctuation(),
-                  "Punctuation, merged": pre_tokenizers.Punctuation("merged_with_next"), "FixedLength": pre_tokenizers.FixedLength(2)}
+                  "Punctuation, merged": pre_tokenizers.Punctuation("merged_with_next"), "FixedLength": pre_tokenizers.FixedLength(2),
+                  "UnicodeScripts": pre_tokenizers.UnicodeScripts()}
 
 
 def both(folder, normalizer, *parts):

@@ -149,8 +149,34 @@ def write_classes():
     tests = [lambda c, n=n: n.normalize_str(chr(c)) == "" for n in removed]
     tests.append(lambda c: len(split(f"a{chr(c)}b")) == 3)
     tests.append(lambda c: any(first <= c <= last for first, last in IDEOGRAPHS))
+    by_space, nmt = pre_tokenizers.WhitespaceSplit().pre_tokenize_str, normalizers.Nmt().normalize_str
+    tests.append(lambda c: len(by_space(f"a{chr(c)}b")) == 2)
+    tests.append(lambda c: chr(c).isspace())
+    tests.append(lambda c: nmt(chr(c)) == "")
+    tests.append(lambda c: nmt(chr(c)) == " " != chr(c))
     write_table("character_classes", "III",
                 ranges(lambda c: sum(test(c) << i for i, test in enumerate(tests))))
+
+
+def write_scripts():
+    """The value is the number of a script, in the order of first characters. The others belong to any script."""
+    pieces = pre_tokenizers.UnicodeScripts().pre_tokenize_str
+    firsts, last = [], 0
+
+    def joins(before, c):
+        return len(pieces(before + chr(c))) == 1
+
+    def script(c):
+        nonlocal last
+        if joins("a", c) and joins("\u4e00", c):
+            return 0
+        if last == 0 or not joins(firsts[last - 1], c):
+            last = next((i for i, first in enumerate(firsts, 1) if joins(first, c)), len(firsts) + 1)
+        if last > len(firsts):
+            firsts.append(chr(c))
+        return last
+
+    write_table("scripts", "III", ranges(script))
 
 
 # --- lib/core/base/text/utf8.c --------------------------------------------------------------------------
@@ -211,5 +237,5 @@ else:
     from tokenizers import Regex, normalizers, pre_tokenizers
     if not tokenizers.__version__.startswith(SOURCE):
         sys.exit(f"tokenizers is {tokenizers.__version__}, expected {SOURCE}*")
-    for write in (write_normal_forms, write_lowercase, write_properties, write_classes):
+    for write in (write_normal_forms, write_lowercase, write_properties, write_classes, write_scripts):
         write()

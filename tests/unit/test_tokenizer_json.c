@@ -371,6 +371,7 @@ static void assert_text(const struct attn_tokenizer *tokenizer, const char *text
 #define SPLIT(regex)                                                                               \
     "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" regex                                      \
     "\"}, \"behavior\": \"Isolated\", \"invert\": false}"
+#define SCRIPTS "{\"type\": \"UnicodeScripts\"}"
 #define CHARSMAP(base64) "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \"" base64 "\"}"
 #define TEMPLATE(single)                                                                           \
     "{\"type\": \"TemplateProcessing\", \"single\": [" single "], \"pair\": [], "                  \
@@ -384,9 +385,9 @@ static const struct {
     const char *message;
 } refused[] = {
     /* Parts that are not supported. */
-    {{.pre_tokenizer = "{\"type\": \"UnicodeScripts\"}"},
+    {{.pre_tokenizer = "{\"type\": \"UnicodeScript\"}"},
      ATTN_UNSUPPORTED,
-     "'pre_tokenizer' of type 'UnicodeScripts' in 'tokenizer.json' is not supported"},
+     "'pre_tokenizer' of type 'UnicodeScript' in 'tokenizer.json' is not supported"},
     {{.normalizer = "{\"type\": \"NFX\"}"},
      ATTN_UNSUPPORTED,
      "'normalizer' of type 'NFX' in 'tokenizer.json' is not supported"},
@@ -714,6 +715,11 @@ static const struct {
     {"{\"type\": \"Digits\", \"individual_digits\": false}", "a\360\220\265\2007\360\221\267\240b",
      "1 10 11"},
     {"{\"type\": \"Digits\", \"individual_digits\": true}", "a\360\221\267\2407b", "1 5 6 7"},
+    /* kana is Han; the space and characters without a script belong to the piece before */
+    {SCRIPTS, "\343\201\251\343\203\252\343\203\274\347\224\237\343\200\202Yes", "12 15 18"},
+    {SCRIPTS, " a 1b\315\270\320\266", "3 4 7 9"},
+    {SCRIPTS, "a\314\200a", "1 3 4"},
+    {SCRIPTS, "  ", ""},
 };
 
 START_TEST(splits_as_oniguruma_does)

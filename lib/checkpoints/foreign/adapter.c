@@ -71,20 +71,20 @@ static enum attn_status check_field(const struct settings *settings, const struc
     /* The values that can be read, or NULL: any. One of `init_lora_weights` that is not listed has
      * changed the base model, too: W is then no longer that of the model's files. */
     static const struct {
-        const char *names, *values, *expected;
+        const char *names, *values;
     } known[] = {
-        {"peft_type", "LORA", "LORA"},
-        {"bias", "none", "none"},
-        {"init_lora_weights", "true gaussian eva orthogonal", "true, gaussian, eva or orthogonal"},
+        {"peft_type", "LORA"},
+        {"bias", "none"},
+        {"init_lora_weights", "true gaussian eva orthogonal"},
         /* read, or whether W is stored transposed, which the model's family says */
         {"r lora_alpha use_rslora rank_pattern alpha_pattern target_modules exclude_modules "
          "layers_to_transform layers_pattern modules_to_save fan_in_fan_out",
-         NULL, NULL},
+         NULL},
         /* no part of a result */
         {"task_type auto_mapping peft_version base_model_name_or_path revision lora_dropout "
          "inference_mode megatron_core qalora_group_size loftq_config eva_config runtime_config",
-         NULL, NULL}};
-    const char *name = attn_node_key(node), *text = attn_node_string(node), *expected = NULL;
+         NULL}};
+    const char *name = attn_node_key(node), *text = attn_node_string(node);
     bool flag = true;
 
     if (attn_node_is_bool(node, &flag))
@@ -92,17 +92,13 @@ static enum attn_status check_field(const struct settings *settings, const struc
     if (!flag || attn_node_is_null(node) || (text && *text == '\0') ||
         ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
         return ATTN_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!attn_text_has_word(known[i].names, name, strlen(name)))
-            continue;
-        if (!known[i].values || (text && attn_text_has_word(known[i].values, text, strlen(text))))
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (attn_text_has_word(known[i].names, name, strlen(name)) &&
+            (!known[i].values || (text && attn_text_has_word(known[i].values, text, strlen(text)))))
             return ATTN_OK;
-        expected = known[i].expected;
-    }
-    return ATTN_JSON_REFUSE(settings->json, settings->err, ATTN_UNSUPPORTED, name, "is %s, %s%s",
-                            text ? attn_quote_string(text).text : "set",
-                            expected ? "expected " : "which may change the result and is not read",
-                            expected ? expected : "");
+    return ATTN_JSON_REFUSE(settings->json, settings->err, ATTN_UNSUPPORTED, name,
+                            "is %s, which may change the result and is not read",
+                            text ? attn_quote_string(text).text : "set");
 }
 
 /* Compiles the regular expression TEXT of PATTERN. */
@@ -392,22 +388,20 @@ static enum attn_status read_changes(struct attn_adapter *adapter, const struct 
     if (adapter->n > 0)
         return ATTN_OK;
     return attn_error_set(settings->err, ATTN_FORMAT, "'%s' has no tensors, expected those of LoRA",
-                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text);
+                          attn_quote_string(path_of(adapter)).text);
 }
 
 /* Refuses files that are missing, with what is there instead if it is known. */
 static enum attn_status check_files(const char *config, const char *weights, struct attn_error *err)
 {
-    const char *missing = !attn_os_exists(config)    ? config
-                          : !attn_os_exists(weights) ? weights
-                                                     : NULL;
-    const char *slash = attn_os_last_slash(config);
+    const char *missing = attn_os_exists(config) ? weights : config;
+    const size_t size = attn_path_folder_length(config);
     char folder[ATTN_PATH_SIZE];
 
-    if (!missing)
+    if (attn_os_exists(missing))
         return ATTN_OK;
-    if (slash && (size_t)(slash - config) < sizeof folder) {
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - config), config);
+    if (size > 0 && size < sizeof folder) {
+        snprintf(folder, sizeof folder, "%.*s", (int)size - 1, config);
         if (attn_os_exists(folder))
             ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
     }
@@ -462,7 +456,7 @@ static enum attn_status open_adapter(const struct attn_source *source, enum attn
     settings.json = json;
     ATTN_THEN(status, read_adapter(made, &settings, weights, load));
     if (status == ATTN_OK)
-        *adapter = made, *path = attn_tensor_files_path(made->files, 0);
+        *adapter = made, *path = path_of(made);
     else
         free_adapter(made);
     for (size_t i = 0; i < settings.n; i++)
@@ -478,8 +472,7 @@ static enum attn_status open_adapter(const struct attn_source *source, enum attn
 struct product {
     const struct attn_adapter_change *change;
     const float *a, *b; /* [r, in], [out, r] */
-    size_t n_out, n_in;
-    bool is_turned; /* the result is [in, out] */
+    bool is_turned;     /* the result is [in, out] */
     float *out;
 };
 
@@ -489,48 +482,50 @@ static void multiply_row(void *context, size_t task, int worker)
 {
     enum { PIECE = 64 };
     const struct product *p = context;
-    const size_t n_rank = p->change->rank;
+    const size_t n_rank = p->change->rank, n_in = p->change->a.shape[1];
+    const size_t n_out = p->change->b.shape[0];
 
     (void)worker;
-    for (size_t first = 0; first < p->n_in; first += PIECE) {
-        const size_t n = p->n_in - first < PIECE ? p->n_in - first : PIECE;
+    for (size_t first = 0; first < n_in; first += PIECE) {
+        const size_t n = n_in - first < PIECE ? n_in - first : PIECE;
         double sums[PIECE] = {0};
 
         for (size_t k = 0; k < n_rank; k++)
             for (size_t i = 0; i < n; i++)
-                sums[i] += (double)p->b[task * n_rank + k] * (double)p->a[k * p->n_in + first + i];
+                sums[i] += (double)p->b[task * n_rank + k] * (double)p->a[k * n_in + first + i];
         for (size_t i = 0; i < n; i++)
-            p->out[p->is_turned ? (first + i) * p->n_out + task : task * p->n_in + first + i] =
+            p->out[p->is_turned ? (first + i) * n_out + task : task * n_in + first + i] =
                 (float)(p->change->scale * sums[i]);
     }
 }
 
-/* Sets *out to scale * B A, which the caller frees. */
-static enum attn_status multiply(const struct attn_adapter_change *change, bool is_turned,
-                                 struct attn_pool *pool, float **out, struct attn_error *err)
+/* Adds the product of CHANGE to the map of SPEC, whose shape it has. */
+static enum attn_status add(struct attn_adapter_change *change, const struct attn_weight_spec *spec,
+                            bool is_turned, const struct attn_adapter_target *target,
+                            struct attn_error *err)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const struct attn_tensor *a = &change->a, *b = &change->b;
     const size_t n_a = attn_tensor_n_element(a), n_b = attn_tensor_n_element(b);
-    float *values = attn_alloc_uninitialized(n_a + n_b, sizeof *values, err);
-    struct product product = {.change = change,
-                              .a = values,
-                              .b = values + n_a,
-                              .n_out = b->shape[0],
-                              .n_in = a->shape[1],
-                              .is_turned = is_turned};
+    struct attn_tensor sum = {
+        .dtype = ATTN_DTYPE_F32, .rank = 2, .shape = {spec->shape[0], spec->shape[1]}};
+    float *values =
+        attn_alloc_uninitialized(n_a + n_b + attn_tensor_n_element(&sum), sizeof *values, err);
+    struct product product = {.change = change, .is_turned = is_turned};
+    struct attn_weight_sums sums = {0};
+    enum attn_status status;
 
     if (!values)
         return ATTN_NO_MEMORY;
-    *out = attn_alloc_uninitialized(product.n_out, attn_size_mul(product.n_in, sizeof **out), err);
-    if (*out) {
-        kernels->convert(a->data, a->dtype, n_a, values);
-        kernels->convert(b->data, b->dtype, n_b, values + n_a);
-        product.out = *out;
-        attn_pool_run(pool, product.n_out, multiply_row, &product);
-    }
+    product.a = values, product.b = values + n_a, product.out = values + n_a + n_b;
+    kernels->convert(a->data, a->dtype, n_a, values);
+    kernels->convert(b->data, b->dtype, n_b, values + n_a);
+    attn_pool_run(target->pool, b->shape[0], multiply_row, &product);
+    sum.data = product.out;
+    status = attn_weights_add(target->weights, target->config, spec, &sum, &sums, err);
     attn_free(values);
-    return *out ? ATTN_OK : ATTN_NO_MEMORY;
+    change->of_change += sums.of_change, change->of_base += sums.of_base;
+    return status;
 }
 
 /* Adds the base model of ADAPTER to ERR, which may be about another model. Returns STATUS. */
@@ -543,57 +538,39 @@ static enum attn_status hint_base(const struct attn_adapter *adapter, enum attn_
     return status;
 }
 
-static enum attn_status refuse_shape(const struct attn_adapter *adapter,
+/* Checks that CHANGE fits the tensor of SPEC, which is [in, out] if IS_TURNED, and that TARGET can
+ * take it. */
+static enum attn_status check_change(const struct attn_adapter *adapter,
                                      const struct attn_adapter_change *change,
-                                     const struct attn_weight_spec *spec, struct attn_error *err)
+                                     const struct attn_weight_spec *spec, bool is_turned,
+                                     const struct attn_adapter_target *target,
+                                     struct attn_error *err)
 {
+    const bool is_whole = change->whole.data;
+    const bool is_tiled = target->config->tiles_heads && (spec->rule->part == ATTN_PART_MIXER ||
+                                                          spec->rule->part == ATTN_PART_MIXER_OUT);
+    const bool fits = is_whole ? change->whole.rank == spec->rank &&
+                                     memcmp(change->whole.shape, spec->shape,
+                                            (size_t)spec->rank * sizeof *spec->shape) == 0
+                               : spec->rank == 2 && change->b.shape[0] == spec->shape[is_turned] &&
+                                     change->a.shape[1] == spec->shape[!is_turned];
+    const char *why = !attn_weights_can_change(spec)
+                          ? "is for experts, or for a vector that is read when a model is opened"
+                      : is_tiled ? "is for value heads that this GGUF file has in another order"
+                      : is_whole && target->is_bundle && spec->rank < 2
+                          ? "replaces a vector, which a GGUF file may hold in another form"
+                          : NULL;
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
+    if (why)
+        return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name, "%s", why);
+    if (fits)
+        return ATTN_OK;
     attn_refuse_in(err, ATTN_FORMAT, path_of(adapter), change->name,
                    "does not fit '%.60s', which has shape %s",
                    attn_quote_string(change->tensor).text,
                    attn_shape_text(spec->rank, spec->shape, shape));
     return hint_base(adapter, ATTN_FORMAT, err);
-}
-
-/* Applies a low-rank change to the map of SPEC. */
-static enum attn_status add(const struct attn_adapter *adapter, struct attn_adapter_change *change,
-                            const struct attn_weight_spec *spec,
-                            const struct attn_adapter_target *target, struct attn_error *err)
-{
-    const enum attn_weight_kind kind = spec->rule->kind;
-    const bool is_turned =
-        kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_TENSOR;
-    struct attn_tensor delta = {.dtype = ATTN_DTYPE_F32, .rank = 2};
-    struct attn_weight_sums sums = {0};
-    float *values = NULL;
-    enum attn_status status;
-
-    delta.shape[0] = spec->shape[0], delta.shape[1] = spec->shape[1];
-    if (spec->rank != 2 || change->b.shape[0] != spec->shape[is_turned] ||
-        change->a.shape[1] != spec->shape[!is_turned])
-        return refuse_shape(adapter, change, spec, err);
-    status = multiply(change, is_turned, target->pool, &values, err);
-    delta.data = values;
-    ATTN_THEN(status, attn_weights_add(target->weights, target->config, spec, &delta, &sums, err));
-    attn_free(values);
-    change->of_change += sums.of_change, change->of_base += sums.of_base;
-    return status;
-}
-
-static enum attn_status replace(const struct attn_adapter *adapter,
-                                const struct attn_adapter_change *change,
-                                const struct attn_weight_spec *spec,
-                                const struct attn_adapter_target *target, struct attn_error *err)
-{
-    if (change->whole.rank != spec->rank ||
-        memcmp(change->whole.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape) != 0)
-        return refuse_shape(adapter, change, spec, err);
-    if (target->is_bundle && spec->rank < 2)
-        return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
-                              "replaces a vector, which a GGUF file may hold in another form");
-    attn_weights_replace(target->weights, target->config, spec, &change->whole);
-    return ATTN_OK;
 }
 
 static enum attn_status apply(struct attn_adapter *adapter,
@@ -602,22 +579,22 @@ static enum attn_status apply(struct attn_adapter *adapter,
     for (size_t i = 0; i < adapter->n; i++) {
         struct attn_adapter_change *change = &adapter->changes[i];
         struct attn_weight_spec spec;
+        enum attn_weight_kind kind;
+        bool is_turned;
 
         const char *name =
             target->is_part ? attn_tensor_names_of_part(change->tensor) : change->tensor;
 
         if (!attn_weights_find(target->config, name, &spec))
             continue;
-        if (!attn_weights_can_change(&spec))
-            return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
-                                  "is for experts, or for a vector that is read when a model is "
-                                  "opened");
-        if (target->config->tiles_heads &&
-            (spec.rule->part == ATTN_PART_MIXER || spec.rule->part == ATTN_PART_MIXER_OUT))
-            return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), change->name,
-                                  "is for value heads that this GGUF file has in another order");
-        ATTN_TRY(change->whole.data ? replace(adapter, change, &spec, target, err)
-                                    : add(adapter, change, &spec, target, err));
+        kind = spec.rule->kind;
+        is_turned = kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX ||
+                    kind == ATTN_WEIGHT_TENSOR;
+        ATTN_TRY(check_change(adapter, change, &spec, is_turned, target, err));
+        if (change->whole.data)
+            attn_weights_replace(target->weights, target->config, &spec, &change->whole);
+        else
+            ATTN_TRY(add(change, &spec, is_turned, target, err));
         change->is_used = true;
         change->n_dim = spec.rank;
         memcpy(change->shape, spec.shape, sizeof spec.shape);

@@ -122,7 +122,8 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struc
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
     if (is_esm)
-        return attn_split_add_class(pipeline, ATTN_SPLIT_REMOVED, ATTN_CLASS_SEPARATOR, err);
+        return attn_split_add(pipeline,
+                              (struct attn_split){.character_class = ATTN_CLASS_SEPARATOR}, err);
     ATTN_TRY(read_normalizer(found, &normalizer, err));
     n_before = pipeline->n;
     ATTN_TRY(attn_bert_add_normalizer(pipeline, &normalizer, err));

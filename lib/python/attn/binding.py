@@ -2428,7 +2428,6 @@ attn_lens_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("map", c_char_p),
     ("n_answer", c_size_t),
-    ("finds_alike", c_bool),
     ("measures", c_uint),
 ]
 attn_patch_args._fields_ = [

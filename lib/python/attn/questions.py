@@ -415,8 +415,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
 
 def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
-         heads_out: bool = False, map=None, alike: bool = False, measures: str = "entropy", sort: str | None = None,
-         limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+         heads_out: bool = False, map=None, measures: str = "entropy", sort: str | None = None, limit: int = 0,
+         where: dict | None = None, columns=None, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -442,8 +442,6 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
     map         multiply the output of each layer L by the matrix of DIR/L.npy or DIR/L.safetensors before it is read: a
                 tuned lens, a Jacobian lens
-    alike       list the K tokens whose embeddings are most like that of the token at each position, by cosine; no layer
-                is read
     measures    add columns to each reading, in nats: entropy of its distribution; kl, how far the model's own
                 prediction is from it, sum p ln(p / q)
     sort        sort by this column, the largest first, as Table.sort does

@@ -19,7 +19,6 @@
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 3 };
@@ -64,9 +63,6 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(TEXT, "map", "DIR", struct attn_lens_args, map,
                "multiply the output of each layer L by the matrix of DIR/L.npy or "
                "DIR/L.safetensors before it is read: a tuned lens, a Jacobian lens"),
-    ATTN_PARAM(FLAG, "alike", NULL, struct attn_lens_args, finds_alike,
-               "list the K tokens whose embeddings are most like that of the token at each "
-               "position, by cosine; no layer is read"),
     ATTN_PARAM(OWN, "measures", "LIST", struct attn_lens_args, measures,
                "add columns to each reading, in nats: entropy of its distribution; kl, how far the "
                "model's own prediction is from it, sum p ln(p / q)",
@@ -90,8 +86,7 @@ static const struct attn_param_rule rules[] = {
      .message = "`foil` needs `target`, which it is compared with",
      .time = ATTN_PARAM_VALUES},
     {.given = "map", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
-    {.given = "alike", .excludes = "heads_out|map|target|target_id|items|layers|sites"},
-    {.given = "measures", .excludes = "heads_out|alike"},
+    {.given = "measures", .excludes = "heads_out"},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);
@@ -315,8 +310,8 @@ static double value_of(const struct attn_lens_run *lens, double logit, double su
 {
     const enum attn_label_kind kind = lens->frame.config->label_kind;
 
-    return lens->args->reads_heads || lens->args->finds_alike || kind >= ATTN_LABELS_SCORE ? logit
-           : kind == ATTN_LABELS_MULTI ? attn_exp(-attn_softplus(-logit))
+    return lens->args->reads_heads || kind >= ATTN_LABELS_SCORE ? logit
+           : kind == ATTN_LABELS_MULTI                          ? attn_exp(-attn_softplus(-logit))
                                        : attn_exp(logit - lens->ranked[0].logit) / sum;
 }
 
@@ -558,54 +553,6 @@ static enum attn_status read_heads(struct attn_lens_run *lens, struct attn_error
     return ATTN_OK;
 }
 
-/* Sets lens->logits to the cosine of the embedding of ID with that of each token. OWN and ROW are
- * scratch [De]. */
-static void compare_embeddings(struct attn_lens_run *lens, int32_t id, float *own, float *row)
-{
-    const struct attn_config *config = lens->frame.config;
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t d = config->d_embed;
-
-    attn_model_row(lens->frame.run->model, kernels, id, own);
-    for (size_t v = 0; v < config->n_vocab; v++) {
-        double dot = 0, length = 0, most = 0;
-
-        attn_model_row(lens->frame.run->model, kernels, (int32_t)v, row);
-        for (size_t i = 0; i < d; i++) {
-            dot += (double)own[i] * (double)row[i];
-            length += (double)row[i] * (double)row[i];
-            most += (double)own[i] * (double)own[i];
-        }
-        lens->logits[v] = length > 0 && most > 0 ? (float)(dot / sqrt(length * most)) : 0;
-    }
-}
-
-/* Lists the tokens whose embeddings are most like that of each query. */
-static enum attn_status find_alike(struct attn_lens_run *lens, struct attn_error *err)
-{
-    const struct attn_run *run = lens->frame.run;
-    const struct attn_config *config = lens->frame.config;
-    struct attn_lens_reading reading = {.at = {.site = ATTN_SITE_EMBED, .layer = ATTN_NO_LAYER}};
-    float *rows = attn_frame_alloc(&lens->frame, 2 * config->d_embed, sizeof *rows);
-
-    if (attn_model_is_classifier(run->model) || config->n_token < config->n_vocab)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`alike` compares embeddings of the tokens that '%s' predicts, and it "
-                           "has others",
-                           attn_quote_string(attn_model_name(run->model)).text);
-    ATTN_TRY(attn_frame_memory(&lens->frame, err));
-    for (size_t i = 0; i < run->text.n; i++) {
-        if (!attn_selection_has_query(run->selection, ATTN_STACK_ONLY, i))
-            continue;
-        compare_embeddings(lens, run->text.ids[i], rows, rows + config->d_embed);
-        find_values(lens);
-        reading.position = i;
-        ATTN_TRY(attn_lens_append(lens, &reading, lens->values, err));
-        ATTN_TRY(attn_host_check_canceled(run->host, err));
-    }
-    return ATTN_OK;
-}
-
 /* Reports for an item the last reading, which is the model's own answer. */
 static void report_last(struct attn_lens_run *lens)
 {
@@ -627,8 +574,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_lens_run *lens = state;
 
-    if (lens->args->finds_alike)
-        return find_alike(lens, err);
     if (lens->own)
         ATTN_TRY(attn_error_at(keep_own(lens, err), ATTN_STAGE_MODEL, err));
     if (attn_lens_has_answers(lens))

@@ -39,8 +39,6 @@ struct attn_lens_args {
     /* for a curve, at one position of one text: number of the model's most probable answers that
      * are read in each layer, after the target; 0: none */
     size_t n_answer;
-    bool finds_alike;  /* lists the tokens whose embeddings are most like that of each query, by
-                          cosine; no layer is read */
     unsigned measures; /* columns beside each reading, in nats; 0: none */
 };
 
@@ -57,7 +55,6 @@ struct attn_lens_args {
  *     layer, site, position, rank, id, token, prob, logit    with `n_answer`, a row for each answer
  *     layer, head, position, rank, id, token, logit          for heads; rank -1: the smallest
  *     layer, head, position, rank, logit                     for heads with a target
- *     position, rank, id, token, cosine                     with `finds_alike`
  *
  * and with a foil logit_diff, the target's logit minus the foil's; with `measures` entropy and kl.
  *

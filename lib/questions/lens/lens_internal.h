@@ -79,7 +79,7 @@ static inline bool attn_lens_has_first(const struct attn_lens_run *lens)
            (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
-enum { ATTN_LENS_N_COLUMN = 18, ATTN_LENS_N_VIEW = 5 };
+enum { ATTN_LENS_N_COLUMN = 17, ATTN_LENS_N_VIEW = 5 };
 
 extern const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN];
 extern const struct attn_table_view attn_lens_views[ATTN_LENS_N_VIEW];

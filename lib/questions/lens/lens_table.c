@@ -21,7 +21,6 @@ enum {
     PROB,
     LOGIT,
     VALUE,
-    COSINE,
     ENTROPY,
     KL,
     RIGHT,
@@ -40,9 +39,8 @@ enum {
     SHOW_TOKENS = 256,
     SHOW_VALUE = 512,
     SHOW_RIGHT = 1024,
-    SHOW_COSINE = 2048,
-    SHOW_ENTROPY = 4096,
-    SHOW_KL = 8192
+    SHOW_ENTROPY = 2048,
+    SHOW_KL = 4096
 };
 
 const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
@@ -62,8 +60,6 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
                                    .shown = SHOW_HEADS | SHOW_TARGET),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@",
                                    .shown = SHOW_VALUE), /* with target and foil */
-    [COSINE] = ATTN_COLUMN_QUANTITY("cosine", 4, NULL, SIGNED, "cosine of the embeddings",
-                                    .shown = SHOW_COSINE),
     [ENTROPY] = ATTN_COLUMN_QUANTITY("entropy", 4, NULL, POSITIVE, "entropy of the reading, nats",
                                      .shown = SHOW_ENTROPY),
     [KL] = ATTN_COLUMN_QUANTITY("kl", 4, NULL, POSITIVE, "divergence from the last row, nats",
@@ -174,8 +170,6 @@ static uint64_t shows_readings(const struct attn_lens_run *lens)
     const bool has_target =
         lens->frame.item ? !lists : asked->target || asked->target_id || attn_lens_has_first(lens);
 
-    if (lens->args->finds_alike)
-        return SHOW_POSITIONS | SHOW_LIST | SHOW_TOKENS | SHOW_COSINE;
     if (attn_lens_has_answers(lens))
         return SHOW_STREAM | SHOW_RANK | SHOW_TOKENS | SHOW_TARGET |
                (attn_lens_reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS);
@@ -252,7 +246,7 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
 
         row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
         put_token(lens, id, row);
-        row[PROB] = row[LOGIT] = row[COSINE] = attn_cell_real(values[i]);
+        row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
         ATTN_TRY(attn_frame_append(&lens->frame, row, err));
     }
     return ATTN_OK;

@@ -43,7 +43,7 @@ async function makeSentences(what, one, isWanted) {
   let list = [new Map()]; // the new words by position
   for (const [i, k] of [...places.entries()].reverse()) {
     const n = Math.max(1, Math.floor((number / list.length) ** (1 / (i + 1)) + 1e-9));
-    const words = await wordsLike(what, one.tokens, k, n - 1), same = [...one.tokens.keys()].filter(p => one.tokens[p] === one.tokens[k]);
+    const words = await wordsLike(what, one, k, n - 1), same = [...one.tokens.keys()].filter(p => one.tokens[p] === one.tokens[k]);
     if (!isWanted()) return null;
     list = list.flatMap(changes => [changes, ...words.filter(word => ![...changes.values()].includes(word)).map(word => new Map([...changes, ...same.map(p => [p, word])]))]);
   }

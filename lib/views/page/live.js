@@ -757,10 +757,18 @@ async function showCircuit(place, what, text, answers) {
   attnQuestion.show(shown, attnPage.tableOf(page));
 }
 
-// Returns the tokens whose embeddings are most like that of position K: [{ id, token }], the most alike first.
-async function likeAt(what, k) {
-  const { out } = await answerOf('lens', [['alike', ''], ['queries', String(k)], ['top', '48'], ['json', '-']], what);
-  return JSON.parse(out).rows.map(({ id, token }) => ({ id, token: token ?? '' }));
+// Returns the 8,192 tokens that the model finds most likely after position QUERY, or at it for an encoder: [{ id, token }], the most
+// likely first.
+async function likelyAt(what, query) {
+  const { out } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['queries', String(query)], ['top', '8192'], ['sites', 'embed'], ['json', '-']], what);
+  return JSON.parse(out).predictions.top.map(({ id, token }) => ({ id, token: token ?? '' }));
+}
+
+// Returns the embedding of each of IDS. Each is an item of its own: the context may be short.
+async function embeddingsOf(what, ids) {
+  pictures.set('tokens.jsonl', { name: 'tokens.jsonl', bytes: new TextEncoder().encode(ids.map(id => JSON.stringify({ ids: [id] }) + '\n').join('')), note: '', isKept: true });
+  const { out } = await answerOf('run', [['items', 'tokens.jsonl'], ['sites', 'embed'], ['jsonl', '-']], { ...what, text: null, pair: null });
+  return out.trim().split('\n').map(line => Object.values(JSON.parse(line).tensors).at(-1)[0]);
 }
 
 // Returns TEXT with TOKEN in the place of one, which is given in bytes.
@@ -778,7 +786,7 @@ async function figureOf(what, head, lines, heads) {
   return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
+const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
     commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,

@@ -1,12 +1,13 @@
 // pair.js - a tab of the stage: a second sentence back to back with that of the stage. Arcs of the first
 // stand above the words, those of the second below; words that both have stand once. Under them are the
 // next words of both. Without a sentence of its own the tab finds one that differs in one word: the
-// head looks at the word, others have embeddings like its own, and of these the model finds some more
-// likely there. The page takes the one that changes the next word most; with many heads, the most likely.
+// head looks at the word, the model finds others likely there, and some of these have embeddings like its
+// own. The page takes the one that changes the next word most; with many heads, the most likely.
 'use strict';
-globalThis.attnPair = ({ viewer, t, seen, drawPair, likeAt, textWith, nameOf, showCircuit }) => {
+globalThis.attnPair = ({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith, nameOf, showCircuit }) => {
 const { el, written } = attnPage;
 const N_LIKE = 8, MANY = 100; // words that are tried, but with so many heads one
+const MOST_LIKELY = 512; // words whose embeddings are compared
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them
 const LEAST_SHARE = 0.01; // a next word has it in one of the sentences
@@ -25,12 +26,26 @@ const startsUpper = text => /^\p{Lu}/u.test(text.trim());
 const isLike = (token, other) => other.trim().toLowerCase() !== token.trim().toLowerCase() && startsUpper(other) === startsUpper(token)
   && other.startsWith(' ') === token.startsWith(' ') && isWord(other) === isWord(token);
 
-// Returns N words that may stand in the place of token K of the text of WHAT: of 3 N whose embeddings are most alike, those that the
-// model finds most likely there.
-async function wordsLike(what, tokens, k, n) {
-  const like = (await likeAt(what, k)).filter(({ token }) => isLike(tokens[k], token) && !tokens.includes(token)).slice(0, 3 * n);
-  const next = k > 0 && like.length > n ? (await seen(what, k - 1 - tokens.length)).next : null;
-  return (next ? like.sort((a, b) => next[b.id] - next[a.id]) : like).slice(0, n).map(({ token }) => token);
+// Returns the cosine of the vectors A and B.
+function cosine(a, b) {
+  const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b) || 1);
+}
+
+// Returns what the model finds likely at the place of token K of the text of WHAT. Before the first word it has read nothing: it
+// predicts what begins a line.
+function likelyFor(what, { offsets }, k) {
+  if (viewer.given.predictions?.is_in_place) return likelyAt(what, k);
+  return k > 0 ? likelyAt(what, k - 1) : likelyAt({ ...what, text: textWith(what.text, offsets.at(-1), '\n') }, -1);
+}
+
+// Returns N words that may stand in the place of token K of the text of WHAT, which ONE has seen: of the words that the model finds
+// likely there, 3 N have the embeddings that are most alike, and of these the most likely; in front the N most alike.
+async function wordsLike(what, one, k, n) {
+  const { tokens, ids } = one, likely = (await likelyFor(what, one, k)).filter(({ token }) => isLike(tokens[k], token) && !tokens.includes(token)).slice(0, MOST_LIKELY);
+  const [own, ...rows] = await embeddingsOf(what, [ids[k], ...likely.map(({ id }) => id)]);
+  const like = likely.map(({ token }, i) => ({ token, i, cosine: cosine(own, rows[i]) })).sort((a, b) => b.cosine - a.cosine);
+  return (k > 0 ? like.slice(0, 3 * n).sort((a, b) => a.i - b.i) : like).slice(0, n).map(({ token }) => token);
 }
 
 // Returns what the page shows without a second sentence: the word that changes, those that may stand in its
@@ -38,7 +53,7 @@ async function wordsLike(what, tokens, k, n) {
 async function findPair(what, one, isWanted) {
   const strongest = [...one.row.keys()].filter(k => one.row[k] > 0 && isWord(one.tokens[k])).sort((a, b) => one.row[b] - one.row[a]).slice(0, 3);
   for (const k of strongest) {
-    const like = await wordsLike(what, one.tokens, k, N_LIKE), found = [];
+    const like = await wordsLike(what, one, k, N_LIKE), found = [];
     for (const token of like) {
       if (!isWanted()) return null;
       const text = textWith(what.text, one.offsets[k], token);

@@ -241,8 +241,11 @@ static enum attn_status add_pattern(struct attn_pipeline *pipeline,
                                     enum attn_split_behavior behavior, const char *text,
                                     struct attn_regex **pattern, struct attn_error *err)
 {
-    ATTN_TRY(attn_regex_create(text, strlen(text), "merges.txt", false, pattern, err));
-    return attn_split_add(pipeline, behavior, behavior == ATTN_SPLIT_REMOVED, *pattern, err);
+    struct attn_split split = {.behavior = behavior, .is_inverted = behavior == ATTN_SPLIT_REMOVED};
+
+    ATTN_TRY(attn_regex_create(text, strlen(text), "merges.txt", false, &split.pattern, err));
+    *pattern = split.pattern;
+    return attn_split_add(pipeline, split, err);
 }
 
 /* Adds the normal form of the class, and the added tokens that are searched in it. */

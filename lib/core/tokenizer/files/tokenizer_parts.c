@@ -348,10 +348,10 @@ static const struct part_row normalizers[] = {
 static enum attn_status add_pattern(const struct part *part, enum attn_split_behavior behavior,
                                     const char *text, bool is_regex, struct attn_error *err)
 {
-    struct attn_regex *pattern = NULL;
+    struct attn_split split = {.behavior = behavior, .is_inverted = part->values.invert};
 
-    ATTN_TRY(attn_regex_create(text, strlen(text), file_name, !is_regex, &pattern, err));
-    return attn_split_add(&part->tokenizer->pipeline, behavior, part->values.invert, pattern, err);
+    ATTN_TRY(attn_regex_create(text, strlen(text), file_name, !is_regex, &split.pattern, err));
+    return attn_split_add(&part->tokenizer->pipeline, split, err);
 }
 
 /* Adds the three steps of GPT-2: a space in front, its pattern, its alphabet. */
@@ -368,8 +368,8 @@ static enum attn_status add_byte_level(const struct part *part, struct attn_erro
     return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
 }
 
-static enum attn_status find_behavior(const struct part *part, enum attn_split_behavior *behavior,
-                                      struct attn_error *err)
+/* Adds the split by a pattern, or without one by punctuation. */
+static enum attn_status add_split(const struct part *part, struct attn_error *err)
 {
     static const char *const names[] = {
         [ATTN_SPLIT_REMOVED] = "Removed",
@@ -378,29 +378,19 @@ static enum attn_status find_behavior(const struct part *part, enum attn_split_b
         [ATTN_SPLIT_MERGED_WITH_PREVIOUS] = "MergedWithPrevious",
         [ATTN_SPLIT_MERGED_WITH_NEXT] = "MergedWithNext",
     };
+    const struct values *values = &part->values;
+    struct attn_split split = {.character_class = ATTN_CLASS_PUNCTUATION};
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(part->values.behavior, names[i]) == 0) {
-            *behavior = (enum attn_split_behavior)i;
-            return ATTN_OK;
-        }
-    return refuse_value(part, "behavior", attn_quote_string(part->values.behavior).text, err);
-}
-
-static enum attn_status add_split(const struct part *part, struct attn_error *err)
-{
-    enum attn_split_behavior behavior = ATTN_SPLIT_ISOLATED;
-
-    ATTN_TRY(find_behavior(part, &behavior, err));
-    return add_pattern(part, behavior, part->values.pattern, part->values.is_regex, err);
-}
-
-static enum attn_status add_punctuation(const struct part *part, struct attn_error *err)
-{
-    enum attn_split_behavior behavior = ATTN_SPLIT_ISOLATED;
-
-    ATTN_TRY(find_behavior(part, &behavior, err));
-    return attn_split_add_class(&part->tokenizer->pipeline, behavior, ATTN_CLASS_PUNCTUATION, err);
+    while (i < sizeof names / sizeof *names && strcmp(values->behavior, names[i]) != 0)
+        i++;
+    if (i == sizeof names / sizeof *names)
+        return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
+    if (values->pattern)
+        return add_pattern(part, (enum attn_split_behavior)i, values->pattern, values->is_regex,
+                           err);
+    split.behavior = (enum attn_split_behavior)i;
+    return attn_split_add(&part->tokenizer->pipeline, split, err);
 }
 
 static enum attn_status add_delimiter(const struct part *part, struct attn_error *err)
@@ -410,8 +400,8 @@ static enum attn_status add_delimiter(const struct part *part, struct attn_error
 
 static enum attn_status add_white_space(const struct part *part, struct attn_error *err)
 {
-    return attn_split_add_class(&part->tokenizer->pipeline, ATTN_SPLIT_REMOVED,
-                                ATTN_CLASS_WHITE_SPACE, err);
+    return attn_split_add(&part->tokenizer->pipeline,
+                          (struct attn_split){.character_class = ATTN_CLASS_WHITE_SPACE}, err);
 }
 
 static enum attn_status add_bert_split(const struct part *part, struct attn_error *err)
@@ -472,12 +462,13 @@ static const struct part_row pre_tokenizers[] = {
     {"ByteLevel", add_byte_level,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
     {"Split", add_split, .members = {PATTERN, TEXT(behavior), BOOL(invert)}},
-    {"Punctuation", add_punctuation, .members = {MEMBER(behavior, MEMBER_TEXT, true)}},
+    {"Punctuation", add_split, .members = {MEMBER(behavior, MEMBER_TEXT, true)}},
     {"CharDelimiterSplit", add_delimiter, .members = {CHARACTER(delimiter)}},
     {"FixedLength", add_fixed_length, .members = {COUNT(length)}},
     {"BertPreTokenizer", .add = add_bert_split},
     {"Whitespace", .add = add_whitespace},
     {"WhitespaceSplit", .add = add_white_space},
+    {"UnicodeScripts", add_plain, .stage = &attn_split_scripts},
     {"Digits", add_digits, .members = {BOOL(individual_digits)}},
     {"Metaspace", add_metaspace,
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,

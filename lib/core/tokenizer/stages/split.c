@@ -5,13 +5,6 @@
 #include "base/text/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
-struct attn_split {
-    enum attn_split_behavior behavior;
-    bool is_inverted;                          /* matches are text, and text matches */
-    struct attn_regex *pattern;                /* owns; NULL: each character of the class matches */
-    enum attn_character_class character_class; /* of matches, without a pattern */
-};
-
 struct splitter {
     struct attn_walk *walk;
     size_t at; /* index of the stage */
@@ -154,6 +147,34 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
     return ATTN_OK;
 }
 
+/* Splits SLICE where the script changes. A character that belongs to any script is part of the
+ * piece before it; at the beginning it is dropped. Bytes that are not UTF-8 are a script. */
+static enum attn_status run_scripts(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    struct attn_slice piece = {slice.layer, slice.end, slice.end};
+    uint32_t last = 0;
+
+    for (size_t i = slice.begin, length; i<slice.end; i += length> 0 ? length : 1) {
+        uint32_t code_point, script;
+
+        length = attn_utf8_decode(text + i, slice.end - i, &code_point);
+        script = length > 0 ? attn_character_script(code_point) : UINT32_MAX;
+        if (script == 0 || script == last)
+            continue;
+        piece.end = i;
+        if (last != 0)
+            ATTN_TRY(attn_walk_next(walk, at, piece, err));
+        piece.begin = i;
+        last = script;
+    }
+    piece.end = slice.end;
+    return attn_walk_next(walk, at, piece, err);
+}
+
+const struct attn_text_stage_kind attn_split_scripts = {.run = run_scripts};
+
 static enum attn_status begin_match(const void *data, size_t n, void **scratch,
                                     struct attn_error *err)
 {
@@ -182,38 +203,25 @@ static void free_split(void *data)
 static const struct attn_text_stage_kind split_kind = {
     .run = run_split, .begin = begin_match, .end = end_match, .free = free_split};
 
-static enum attn_status add(struct attn_pipeline *pipeline, const struct attn_split *split,
-                            struct attn_error *err)
+enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_split split,
+                                struct attn_error *err)
 {
     struct attn_split *made = attn_alloc(1, sizeof *made, err);
 
     if (made)
-        *made = *split;
+        *made = split;
     else
-        attn_regex_free(split->pattern);
+        attn_regex_free(split.pattern);
     return attn_pipeline_add(pipeline, &split_kind, made, err);
-}
-
-enum attn_status attn_split_add(struct attn_pipeline *pipeline, enum attn_split_behavior behavior,
-                                bool is_inverted, struct attn_regex *pattern,
-                                struct attn_error *err)
-{
-    return add(pipeline, &(struct attn_split){behavior, is_inverted, .pattern = pattern}, err);
-}
-
-enum attn_status attn_split_add_class(struct attn_pipeline *pipeline,
-                                      enum attn_split_behavior behavior,
-                                      enum attn_character_class character_class,
-                                      struct attn_error *err)
-{
-    return add(pipeline,
-               &(struct attn_split){.behavior = behavior, .character_class = character_class}, err);
 }
 
 enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err)
 {
-    ATTN_TRY(attn_split_add_class(pipeline, ATTN_SPLIT_REMOVED, ATTN_CLASS_WHITE_SPACE, err));
-    return attn_split_add_class(pipeline, ATTN_SPLIT_ISOLATED, ATTN_CLASS_PUNCTUATION, err);
+    ATTN_TRY(attn_split_add(pipeline,
+                            (struct attn_split){.character_class = ATTN_CLASS_WHITE_SPACE}, err));
+    return attn_split_add(
+        pipeline,
+        (struct attn_split){ATTN_SPLIT_ISOLATED, .character_class = ATTN_CLASS_PUNCTUATION}, err);
 }
 
 bool attn_split_is_by_space(const struct attn_pipeline *pipeline)

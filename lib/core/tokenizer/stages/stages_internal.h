@@ -150,21 +150,23 @@ enum attn_split_behavior {
     ATTN_SPLIT_MERGED_WITH_NEXT
 };
 
-/* Adds a stage that splits by PATTERN, which it owns, also after a failure. IS_INVERTED: the text
- * between its matches matches instead. Malformed bytes become separate pieces, which go to the
- * model. */
-enum attn_status attn_split_add(struct attn_pipeline *pipeline, enum attn_split_behavior behavior,
-                                bool is_inverted, struct attn_regex *pattern,
-                                struct attn_error *err);
+struct attn_split {
+    enum attn_split_behavior behavior;
+    enum attn_character_class character_class; /* without a pattern: each character is a match */
+    struct attn_regex *pattern;                /* owns; or NULL */
+    bool is_inverted;                          /* the text between matches matches instead */
+};
 
-/* Adds a stage that splits by characters: each one of CHARACTER_CLASS is a match. */
-enum attn_status attn_split_add_class(struct attn_pipeline *pipeline,
-                                      enum attn_split_behavior behavior,
-                                      enum attn_character_class character_class,
-                                      struct attn_error *err);
+/* Adds a stage for SPLIT, which owns its pattern, also after a failure. With a pattern, malformed
+ * bytes become separate pieces, which go to the model. */
+enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_split split,
+                                struct attn_error *err);
 
 /* Adds the stages of BERT: words between white space, and each punctuation character alone. */
 enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err);
+
+/* Splits where the script changes. No data. */
+extern const struct attn_text_stage_kind attn_split_scripts;
 
 /* Whether the last stage of PIPELINE splits at white space. */
 bool attn_split_is_by_space(const struct attn_pipeline *pipeline);

@@ -19,7 +19,6 @@ enum attn_character_class {
     ATTN_CLASS_PUNCTUATION, /* separate words for BERT: P of Unicode 8, and ASCII symbols */
     ATTN_CLASS_IDEOGRAPH,   /* BERT inserts a space on each side: Chinese characters, except
                                2B820..2B91F */
-    /* the following are not in the table */
     ATTN_CLASS_WHITE_SPACE, /* White_Space */
     ATTN_CLASS_SEPARATOR,   /* white space of Python's str.split: also U+001C to U+001F */
     ATTN_CLASS_NMT_CONTROL, /* characters that the normalizer Nmt drops */
@@ -27,6 +26,10 @@ enum attn_character_class {
 };
 
 bool attn_character_is(uint32_t code_point, enum attn_character_class character_class);
+
+/* Returns the number of a script, or 0 for characters that belong to any: the space, and those that
+ * the library does not know. Kana is the same as Han; Common and Inherited are scripts. */
+uint32_t attn_character_script(uint32_t code_point);
 
 /* --- Properties ------------------------------------------------------------------------------- */
 
@@ -74,6 +77,9 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
 
 /* Bit C of the value is set for class C. */
 extern const struct attn_character_range attn_character_classes[], attn_character_classes_end[];
+
+/* The value is the number of the script. */
+extern const struct attn_character_range attn_scripts[], attn_scripts_end[];
 
 /* Sorted by name. */
 extern const struct attn_unicode_property attn_unicode_properties[], attn_unicode_properties_end[];

@@ -4,6 +4,7 @@
 #include "base/embed.inc"
 
     embed attn_character_classes, "lib/core/tokenizer/unicode/tables/character_classes.bin"
+    embed attn_scripts, "lib/core/tokenizer/unicode/tables/scripts.bin"
     embed attn_lower_cases, "lib/core/tokenizer/unicode/tables/lowercase.bin"
     embed attn_nf_classes, "lib/core/tokenizer/unicode/tables/classes.bin"
     embed attn_nf_decompositions, "lib/core/tokenizer/unicode/tables/decompositions.bin"
