@@ -156,11 +156,12 @@ static enum attn_status run_scripts(struct attn_walk *walk, size_t at, struct at
     struct attn_slice piece = {slice.layer, slice.end, slice.end};
     uint32_t last = 0;
 
-    for (size_t i = slice.begin, length; i<slice.end; i += length> 0 ? length : 1) {
+    for (size_t i = slice.begin, length; i < slice.end; i += length) {
         uint32_t code_point, script;
 
         length = attn_utf8_decode(text + i, slice.end - i, &code_point);
         script = length > 0 ? attn_character_script(code_point) : UINT32_MAX;
+        length += length == 0;
         if (script == 0 || script == last)
             continue;
         piece.end = i;
