@@ -332,6 +332,7 @@ double attn_figure_add_heading(struct attn_figure_pen *pen, double right)
             line.color = pen->faint;
         }
         line.is_bold = is_title;
+        line.has_isolates = is_title && !pen->options->title;
         attn_shapes_add_text(pen->shapes, &line, heading.text.data + begin,
                              heading.ends[i] - begin);
         line.y += i + 1 == heading.n_title ? 20 : is_title ? TITLE_LINE : SUBTITLE_LINE;

@@ -1,7 +1,10 @@
 /* figure_title.c - the titles of figures: a rule for each kind that has a number in hand makes the
- * sentence that says it. Nowhere else is one made. A mark is named with the word before it. */
+ * sentence that says it. Nowhere else is one made. A word that is written from right to left stands
+ * between U+2068 and U+2069, so that it turns nothing else about; a mark is named with the word
+ * before it. */
 #include "figures/figure_arcs.h"
 
+#include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "measures/first_head.h"
 #include "measures/metric.h"
@@ -9,6 +12,7 @@
 #include "tables/text_table.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *out);
 
@@ -17,8 +21,15 @@ typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *
 static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
 {
     const char *word = attn_text_trim(text, &n);
+    const char isolate[] = {'\xe2', '\x81', '\xa8', '\0'}, end[] = {'\xe2', '\x81', '\xa9', '\0'};
+    const bool is_turned = attn_text_is_right_to_left(word, n);
 
-    attn_buffer_append_format(out, "'%.*s'", (int)n, word);
+    attn_buffer_append_format(out, "'%s", is_turned ? isolate : "");
+    if (memmem(word, n, "\xe2\x81", 2)) /* an isolate of the text itself would stay */
+        attn_escape_append(out, word, n);
+    else
+        attn_buffer_append(out, word, n);
+    attn_buffer_append_format(out, "%s'", is_turned ? end : "");
 }
 
 static void append_word(struct attn_buffer *out, const struct attn_grid_axis *axis, size_t i)
