@@ -147,6 +147,26 @@ static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *
     attn_buffer_append_string(out, " of the answer");
 }
 
+const char *attn_figure_groups_word(const struct attn_figure_pen *pen)
+{
+    return strcmp(attn_table_column(pen->content->table, 0)->name, "id") == 0 ? "items" : "groups";
+}
+
+/* Returns the column of the largest magnitude in ROW of MATRIX; SIZE_MAX: none has a number. */
+static size_t find_largest(const struct attn_level_matrix *matrix, size_t row)
+{
+    size_t found = SIZE_MAX;
+    float most = 0, value;
+
+    for (size_t c = 0; c < matrix->n_column; c++)
+        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE &&
+            (found == SIZE_MAX || fabsf(value) > most)) {
+            found = c;
+            most = fabsf(value);
+        }
+    return found;
+}
+
 /* "'cabinet' looks at 'keys', 79 %; in the other text at 'key', 70 %". */
 static void name_pair(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
@@ -234,4 +254,26 @@ void attn_figure_find_title(struct attn_figure_pen *pen)
     pen->finding.size = 0;
     if (rule && !content->grid->parts && (content->grid->run || content->table))
         rule(pen, &pen->finding);
+}
+
+void attn_figure_name_strip(struct attn_figure_pen *pen, size_t part)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_level_matrix *matrix = grid->matrices;
+    const struct attn_grid_axis names = attn_grid_columns(grid, matrix);
+    const char *metric = pen->content->of->metric;
+    size_t n_won = 0, n;
+    const char *name = attn_grid_text(&names, part, &n);
+
+    for (size_t g = 0; g < matrix->n_row; g++)
+        n_won += find_largest(matrix, g) == part;
+    pen->finding.size = 0;
+    attn_buffer_append_format(
+        &pen->finding, "%s%.*s %s in %zu of %zu %s",
+        attn_table_find_role(pen->content->table, ATTN_ROLE_HEAD) < SIZE_MAX ? "Head " : "", (int)n,
+        name,
+        (metric && strcmp(metric, "kl") == 0) || strcmp(grid->name, "kl") == 0
+            ? "changes the prediction most"
+            : "has the largest magnitude",
+        n_won, matrix->n_row, attn_figure_groups_word(pen));
 }
