@@ -184,10 +184,10 @@ static enum attn_status show_run(struct question *question, const struct attn_ge
         rows[i] = (int64_t)i - (int64_t)made->n - 1;
     request->reading.places = &places;
     take_answer(&request->input, made);
-    if (request->input.ids && attn_chat_is_wanted(&request->chat)) {
+    if (request->input.ids && attn_chat_is_wanted(&request->chat))
         request->chat = (struct attn_chat_request){.form = "off"}; /* the ids have its form */
+    if (request->input.ids)
         request_begin_at_answer(question, made->n_prompt, made->n_prompt + made->n);
-    }
     status =
         !rows ? attn_error_no_memory(err)
         : made->n_prompt == 0

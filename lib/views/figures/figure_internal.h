@@ -152,8 +152,9 @@ static inline bool attn_figure_is_map(enum attn_figure kind,
  * it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
-    return (attn_figure_traits(kind) & (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)) ==
-           ATTN_FIGURE_OF_TABLE;
+    return kind == ATTN_FIGURE_ANSWER ||
+           (attn_figure_traits(kind) & (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)) ==
+               ATTN_FIGURE_OF_TABLE;
 }
 
 /* Returns the word for the groups of the table, "items" or "groups". */

@@ -12,6 +12,7 @@
 #include "tables/text_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *out);
@@ -135,6 +136,52 @@ static void name_effect(const struct attn_figure_pen *pen, struct attn_buffer *o
     append_percent(out, ", ", most);
 }
 
+/* Returns the layer of the head that PART, "23.3", names; -1: it names no head. */
+static long layer_of(struct attn_cell part)
+{
+    return memchr(part.text, '.', part.size) ? strtol(part.text, NULL, 10) : -1;
+}
+
+/* "4 heads of layer 23 carry 82 % of 'Mary' over 'John', 24.4 takes 17 % back". */
+static void name_answer(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table *table = pen->content->table;
+    const size_t shares = attn_table_view_find(table, pen->content->of->view.values);
+    struct attn_cell best = {0}, against = {0};
+    double most = 0, least = 0;
+    size_t n_most = 0;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) { /* the largest head first */
+        const struct attn_cell part = attn_table_role_cell(table, i, ATTN_ROLE_WRITER);
+        const double share = (double)attn_table_number(table, i, shares);
+
+        if (layer_of(part) >= 0 && share < 0 && least == 0) {
+            least = share;
+            against = part;
+        } else if (layer_of(part) >= 0 && share > 0 &&
+                   (n_most == 0 || layer_of(part) == layer_of(best))) {
+            most += share;
+            best = n_most++ == 0 ? part : best;
+        }
+    }
+    if (n_most == 0 || attn_table_fact(table, "target").size == 0)
+        return;
+    if (n_most == 1)
+        attn_buffer_append_format(out, "Head %.*s", (int)best.size, best.text);
+    else
+        attn_buffer_append_format(out, "%zu heads of layer %ld", n_most, layer_of(best));
+    append_percent(out, n_most > 1 ? " carry " : " carries ", most);
+    attn_buffer_append_string(out, " of ");
+    append_cell(out, attn_table_fact(table, "target"));
+    attn_buffer_append_string(out, " over ");
+    append_cell(out, attn_table_fact(table, "foil"));
+    if (least >= 0)
+        return;
+    attn_buffer_append_format(out, ", %.*s", (int)against.size, against.text);
+    append_percent(out, " takes ", -least);
+    attn_buffer_append_string(out, " back");
+}
+
 /* "15 edges carry 109 % of the answer", if the circuit was run. */
 static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
@@ -243,7 +290,7 @@ static const title_fn rules[ATTN_N_FIGURE][2] = {
     [ATTN_FIGURE_UNDER] = {name_effect, NULL},        [ATTN_FIGURE_GRID] = {NULL, name_largest},
     [ATTN_FIGURE_BARS] = {NULL, name_largest},        [ATTN_FIGURE_TOKENS] = {NULL, name_largest},
     [ATTN_FIGURE_CIRCUIT] = {NULL, name_circuit},     [ATTN_FIGURE_LIFE] = {NULL, name_largest},
-    [ATTN_FIGURE_PAIR] = {NULL, name_pair},
+    [ATTN_FIGURE_PAIR] = {NULL, name_pair},           [ATTN_FIGURE_ANSWER] = {NULL, name_answer},
 };
 
 void attn_figure_find_title(struct attn_figure_pen *pen)
