@@ -20,6 +20,7 @@ struct live {
     char *text;                        /* of the first step of a story, if no text is given */
     struct attn_table *heads, *probes; /* of a page whose kinds are not of the run */
     struct attn_table *effects;        /* of each head on the next token, also without a page */
+    struct attn_table *answer;         /* the heads that make it */
 };
 
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is

@@ -717,6 +717,7 @@ static const struct {
     {"    chosen", offsetof(struct attn_picture_options, chosen)},
     {"    patches", offsetof(struct attn_picture_options, patches)},
     {"    effects", offsetof(struct attn_picture_options, effects)},
+    {"    answer", offsetof(struct attn_picture_options, answer)},
     {"attn_output", sizeof(struct attn_output)},
     {"    format", offsetof(struct attn_output, format)},
     {"    path", offsetof(struct attn_output, path)},

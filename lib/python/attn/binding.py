@@ -2010,6 +2010,7 @@ attn_picture_options._fields_ = [
     ("chosen", c_char_p),
     ("patches", c_int),
     ("effects", c_void_p),
+    ("answer", c_void_p),
 ]
 attn_output._fields_ = [
     ("format", c_void_p),

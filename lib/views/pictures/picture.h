@@ -77,6 +77,10 @@ struct attn_picture_options {
     /* the next token of the run without each head in turn (ablate/ablate.h), by which a screen or a
      * page chooses the head that it opens with; NULL: unknown. Borrowed */
     const struct attn_table *effects;
+
+    /* the heads that make the next token (circuit/answer_heads.h), for a screen; NULL: unknown.
+     * Borrowed */
+    const struct attn_table *answer;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
