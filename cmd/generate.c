@@ -134,8 +134,7 @@ static enum attn_status write_json(const char *path, struct question *question,
         return write_document(question->call->out, question->host, made, err);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
     status = write_document(file, question->host, made, err);
-    if (status == ATTN_OK)
-        status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);
+    ATTN_THEN(status, at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err));
     attn_sink_free(file);
     return status;
 }

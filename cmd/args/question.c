@@ -355,8 +355,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     if (question->unsorted && picture->n_label > 0)
         status = tables_sort_copy(tables, picture->n_label, true, question->unsorted, &joint, err);
     table = joint ? joint : table;
-    if (status == ATTN_OK)
-        status = draw_tables(tables, table, picture, &run, question->call->out, err);
+    ATTN_THEN(status, draw_tables(tables, table, picture, &run, question->call->out, err));
     attn_table_free(joint);
     return status;
 }

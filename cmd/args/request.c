@@ -295,8 +295,7 @@ static enum attn_status explain(struct question *question, struct attn_error *er
         return write_explained_page(question, &question->tensors.outputs[0],
                                     err); /* a page of several heads */
     status = explainer ? ATTN_OK : start_explanation(question, &explainer, err);
-    if (status == ATTN_OK)
-        status = perform(question, explainer, err);
+    ATTN_THEN(status, perform(question, explainer, err));
     attn_explainer_free(explainer);
     return status;
 }

@@ -197,8 +197,7 @@ enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_req
     struct answer answer = {.run = NULL};
     enum attn_status status = attn_host_check_model(host, err);
 
-    if (status == ATTN_OK)
-        status = make(host, request, &answer, err);
+    ATTN_THEN(status, make(host, request, &answer, err));
     if (status == ATTN_OK)
         *picture = (struct attn_table_picture){
             .view = {ATTN_VIEW_OF(WRITER, WRITER, SHARE), .figure = ATTN_FIGURE_ANSWER,
