@@ -204,7 +204,6 @@ static bool is_under_last(const struct call *call)
     return figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
 }
 
-/* Returns the multiplications of a pass, roughly. */
 static double cost_of_pass(const struct question *question)
 {
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));

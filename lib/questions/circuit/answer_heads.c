@@ -1,5 +1,4 @@
-/* answer_heads.c - see answer_heads.h. One pass finds the next tokens, one the parts of the answer,
- * and one where heads look. */
+/* answer_heads.c - see answer_heads.h. */
 #include "circuit/answer_heads.h"
 
 #include "attribute/attribute.h"
@@ -52,10 +51,8 @@ static bool is_word_of_text(const struct answer *answer, const struct attn_candi
            (n >= 4 || (*text & 0x80) || (n > 1 && *text >= 'A' && *text <= 'Z'));
 }
 
-/* Finds the next tokens, and chooses target and foil. */
 static enum attn_status choose(struct answer *answer, struct attn_error *err)
 {
-    const double least = 0.001;
     const struct attn_candidate *top;
     size_t n;
 
@@ -69,12 +66,12 @@ static enum attn_status choose(struct answer *answer, struct attn_error *err)
     answer->target = &top[0];
     answer->foil = &top[1];
     for (size_t i = n; i-- > 1;)
-        if (top[i].prob >= least * top[0].prob && is_word_of_text(answer, &top[i]))
+        if (top[i].prob >= 0.001 * top[0].prob && is_word_of_text(answer, &top[i]))
             answer->foil = &top[i];
     return ATTN_OK;
 }
 
-/* Finds what each part writes, biases with the embedding, and where heads look. */
+/* Finds what each part writes, biases with the embedding, and where heads look: two passes. */
 static enum attn_status find_parts(struct attn_host *host, const struct attn_request *request,
                                    struct answer *answer, struct attn_error *err)
 {
@@ -128,7 +125,6 @@ static enum attn_status append(struct answer *answer, const char *part,
     return attn_table_append(answer->table, cells, N_COLUMN, err);
 }
 
-/* Lists the largest heads, and the sums of all others. */
 static enum attn_status list(struct answer *answer, struct attn_error *err)
 {
     enum { MOST_HEADS = 8 };

@@ -2,18 +2,12 @@
  * answer_heads.h - the heads that make the next token: what each of the largest eight writes of the
  * first token over another, and where it looks.
  *
- *     attn_answer_heads(host, &request, &table, &picture, &err);
- *     attn_table_picture_write(table, &picture, &options, &output, &err);
- *
  * The target is the most probable token, the foil the most probable other word of the text, if it
  * has a thousandth of the probability of the target, else the second token. They come after the
  * query of REQUEST, or after the last token. Rows, the heads with the largest |share| first:
  *
- *     part, share, value, position, token, weight
- *
- *     2.5            a head; the position at which it looks hardest beside parks, with its token
- *                    and weight
- *     MLPs, embedding, other heads      the sums of all MLPs, of the rest, and of other heads
+ *     part: 2.5, a head; then MLPs, embedding, other heads, sums of all that are not above
+ *     share, value; position, token, weight: where a head looks hardest beside parks
  *
  * The value is what a part writes of logit(target) - logit(foil) (attribute/attribute.h), the share
  * that of the sum, in whole percent. They add up to 1: that of other heads has what the rounding

@@ -204,7 +204,6 @@ static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
     attn_figure_append_signed(out, clean.real, 1);
 }
 
-/* Writes what is no head, which makes the sum 100 %. */
 static void write_rest(const struct circuit *circuit, struct attn_buffer *out)
 {
     const struct attn_table *table = circuit->layout.table;

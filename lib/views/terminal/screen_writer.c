@@ -100,7 +100,6 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
 }
 
-/* The heads that make the next token take the place of the vectors. */
 static bool has_vectors(const struct screen_writer *w)
 {
     return !w->base.options.picture->answer &&
@@ -530,7 +529,6 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
 }
 
-/* Prints the heads that make the next token. */
 static enum attn_status draw_answer(struct screen_writer *w, struct attn_error *err)
 {
     const struct attn_table *table = w->base.options.picture->answer;
