@@ -288,8 +288,6 @@ enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                      const struct attn_tokenizer **tokenizer,
                                      struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
-        return ATTN_INVALID;
     ATTN_TRY(attn_host_source_tokenizer(host, tokenizer, err));
     *tokenizer = attn_tokenizer_target(*tokenizer);
     return ATTN_OK;
