@@ -968,6 +968,7 @@ static const struct {
     {"    columns", offsetof(struct attn_study_args, columns)},
     {"    where", offsetof(struct attn_study_args, where)},
     {"    n_where", offsetof(struct attn_study_args, n_where)},
+    {"    is_narrow", offsetof(struct attn_study_args, is_narrow)},
     {"attn_items_args", sizeof(struct attn_items_args)},
     {"    items", offsetof(struct attn_items_args, items)},
     {"    study", offsetof(struct attn_items_args, study)},

@@ -71,6 +71,7 @@ struct attn_heads_run {
     struct attn_answer answer;          /* with has_effect */
     double whole;                       /* with PATCHED: difference of both texts */
     bool has_right;                     /* the column `right` is shown */
+    bool lacks_types;                   /* the caller of the study does not read them */
     bool needs_parks;                   /* parks are left out, or a reading knows them */
     bool needs_count;                   /* a reading needs a second pass */
     double drop_sinks;                  /* of the request, whose own maps are not made */
@@ -84,13 +85,16 @@ struct attn_heads_run {
 
 /* --- Arguments (heads_table.c) ---------------------------------------------------------------- */
 
-/* Whether ARGS ask for types; for an answer of the model; for the answer without each head. */
-bool attn_heads_have_types(const struct attn_heads_args *args);
+/* Whether HEADS have types; ARGS ask for an answer of the model; for that without each head. */
+bool attn_heads_have_types(const struct attn_heads_run *heads);
 bool attn_heads_have_answer(const struct attn_heads_args *args);
 bool attn_heads_have_ablation(const struct attn_heads_args *args);
 
 /* Whether INPUT has a picture beside a text. */
 bool attn_heads_have_picture(const struct attn_input *input);
+
+/* Leaves out of HEADS the measures and types that the caller of the study does not read. */
+void attn_heads_narrow(struct attn_heads_run *heads);
 
 /* `draw` and `shows` of the procedure; the flags of columns without options, of MEASURES. */
 void attn_heads_draw(const void *given, struct attn_drawn *drawn);
