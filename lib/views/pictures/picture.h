@@ -78,7 +78,7 @@ struct attn_picture_options {
      * page chooses the head that it opens with; NULL: unknown. Borrowed */
     const struct attn_table *effects;
 
-    /* the heads that make the next token (circuit/answer_heads.h), or NULL. Borrowed */
+    /* the heads that make the next token (heads/answer_heads.h), or NULL. Borrowed */
     const struct attn_table *answer;
 };
 
