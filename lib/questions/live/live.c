@@ -255,13 +255,6 @@ const struct attn_live *attn_live_of(const struct attn_live_files *files)
     return &files->live;
 }
 
-void attn_live_put_heads(struct attn_live_files *files, const struct attn_table *heads,
-                         const struct attn_table *probes)
-{
-    files->live.heads = heads;
-    files->live.probes = probes;
-}
-
 uint64_t attn_live_n_byte(const struct attn_live_files *files)
 {
     return files->n_byte;

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/store.h"
-#include "figures/table_grid.h"
 #include "page/page_live.h"
 #include "trace/trace_internal.h"
 
@@ -54,40 +53,6 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return ATTN_STORE_ALLOC(&heads->store, item->pools, item->n_plane * item->n_thumb_col, err);
 }
 
-/* Stores FOUND in *TYPE. Heads that the probe of random tokens finds come here twice, first with
- * their type on texts: the second call replaces the kind and its weight, and keeps the park and the
- * shares of the texts. */
-static void put_type(struct attn_head_type *type, const struct attn_head_type *found)
-{
-    if (!type->kind)
-        *type = *found;
-    type->kind = found->kind;
-    type->weight = found->weight;
-}
-
-/* Gives HEADS the kinds of their rows in TABLE; with IS_PROBE only `induction` and `duplicate`. */
-static enum attn_status take_kinds(const struct attn_page_heads *heads,
-                                   const struct attn_table *table, bool is_probe,
-                                   struct attn_error *err)
-{
-    struct attn_head_type *types = NULL;
-    const enum attn_status status = attn_table_types_read(table, &types, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
-        struct attn_location at;
-        const struct attn_head_kind *kind = types[i].kind;
-        const bool is_taken = !is_probe || kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
-                              kind == attn_head_kind_at(ATTN_MIX_DUPLICATE);
-        const size_t n = is_taken && attn_table_read_head(table, i, &at) ? heads->n : 0;
-
-        for (size_t k = 0; k < n; k++)
-            if (attn_location_compare(&heads->items[k].at, &at) == 0)
-                put_type(&heads->items[k].type, &types[i]);
-    }
-    attn_free(types);
-    return status;
-}
-
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err)
 {
@@ -95,7 +60,6 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     attn_measure_set measures = 0;
     struct attn_metric_settings settings = {.ids = labels->ids};
     const struct attn_selection *selection = labels->selection;
-    const struct attn_live *live = writer->options.picture->live;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_selection_walk walk = {0};
 
@@ -122,10 +86,6 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
             if (attn_writer_has_head(writer, &at, at.head))
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
-    if (live && live->heads)
-        ATTN_TRY(take_kinds(heads, live->heads, false, err));
-    if (live && live->probes)
-        ATTN_TRY(take_kinds(heads, live->probes, true, err));
     ATTN_TRY(attn_measure_group_create(measures, &settings, selection, writer->options.pool,
                                        &heads->measures, err));
     if (!dims->encoder)
@@ -261,14 +221,9 @@ void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes 
     for (size_t i = 0; mixes && i < heads->n; i++) {
         struct attn_page_head *head = &heads->items[i];
         struct attn_head_mixes *own = mixes[head->at.stack == ATTN_STACK_ENCODER];
-        struct attn_head_mix mix;
 
         if (own)
-            attn_head_mixes_find(own, &head->at, &mix); /* finds the parks, too */
-        if (head->type.kind || !own)
-            continue;
-        head->type = attn_head_type_of(&mix, 0);
-        head->type.kind = head->type.kind ? head->type.kind : head->type.largest;
+            head->type = attn_head_mixes_type(own, &head->at);
     }
 }
 

@@ -77,6 +77,10 @@ struct attn_picture_options {
     /* the next token of the run without each head in turn (ablate/ablate.h), by which a screen or a
      * page chooses the head that it opens with; NULL: unknown. Borrowed */
     const struct attn_table *effects;
+
+    /* the types of heads of a model that brings none along: the table of `probe` texts as JSON; or
+     * NULL. Borrowed */
+    const struct attn_blob *types;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
