@@ -722,7 +722,7 @@ START_TEST(views_are_kept)
     wait_for_file("fable-heads.csv");
     text = attn_file_text("fable-heads.csv");
     ck_assert_int_eq(strncmp(text, "layer,head,type,first,", 22), 0);
-    ck_assert_ptr_nonnull(strstr(text, "\n2,5,previous,"));
+    ck_assert_ptr_nonnull(strstr(text, "\n2,5,near,"));
     free(text);
     cJSON_Delete(json);
     leave();

@@ -43,7 +43,8 @@ static enum attn_status write_text(struct attn_host *host, struct attn_probes *p
 
     if (left <= n_front + 2)
         return ATTN_OK;
-    memcpy(ids, start->ids, n_front * sizeof *ids);
+    for (size_t k = 0; k < n_front; k++)
+        ids[k] = start->ids[k];
     ids[n_front] = first_token(probes, start, i, n);
     request.input.ids = ids;
     request.input.n_id = n_front + 1;
@@ -82,7 +83,7 @@ enum attn_status attn_own_texts_write(struct attn_host *host, const struct attn_
     const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_tokenizer *tokenizer;
     struct attn_encoding start = {0};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     if (config->is_encoder || config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -91,9 +92,11 @@ enum attn_status attn_own_texts_write(struct attn_host *host, const struct attn_
     probes->length = config->n_ctx < MOST_TOKENS ? config->n_ctx : MOST_TOKENS;
     attn_host_tokenizer(host, &tokenizer, NULL);
     if (tokenizer && attn_tokenizer_encode(tokenizer, usual, sizeof usual - 1, &options, &start,
-                                           NULL) != ATTN_OK)
-        ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &start, err));
-    status = write_texts(host, request, probes, &start, err);
+                                           NULL) != ATTN_OK) {
+        attn_encoding_release(&start);
+        status = attn_tokenizer_encode(tokenizer, "", 0, &options, &start, err);
+    }
+    ATTN_THEN(status, write_texts(host, request, probes, &start, err));
     attn_encoding_release(&start);
     return status;
 }
