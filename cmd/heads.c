@@ -156,7 +156,8 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
 
     question->example = PROBE_EXAMPLE;
     if (!how->has_probe)
-        return refuse(err, PROBE_EXAMPLE, "no kind of probe given, expected induction or needle");
+        return refuse(err, PROBE_EXAMPLE,
+                      "no kind of probe given, expected induction, needle or texts");
     question->name = "heads";
     question->unit = "probes";
     ATTN_TRY(question_check(question, err));
@@ -190,7 +191,7 @@ const struct command command_probe = {
     .name = "probe",
     .question = &attn_question_heads,
     .summary = "induction and retrieval heads, found with random tokens",
-    .usage = "[OPTIONS] induction|needle",
+    .usage = "[OPTIONS] induction|needle|texts",
     .description =
         "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"
         "\n"
@@ -198,7 +199,8 @@ const struct command command_probe = {
         "induction head. needle repeats 8 of them at the end: a head that finds the next\n"
         "one in a long context is a retrieval head. No token can be guessed from what the\n"
         "model knows, so the numbers say what the head itself does. They do not say that\n"
-        "it does so in texts: `attn-cli heads` measures that.\n",
+        "it does so in texts: `attn-cli heads` measures that. With texts, which the model\n"
+        "writes, it finds the types of heads that views show.\n",
     .examples = "  " PROBE_EXAMPLE "\n"
                 "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
                 "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",

@@ -39,6 +39,7 @@
 #include "machine/document.h"
 #include "machine/questions_internal.h"
 #include "measures/analysis_internal.h"
+#include "measures/head_types.h"
 #include "model/config_fields.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

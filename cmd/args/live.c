@@ -89,108 +89,30 @@ static enum attn_status list_reading(const struct question *question, struct liv
     return ATTN_OK;
 }
 
-/* Texts that the model writes itself, whose heads give the page its kinds. Each begins with a token
- * of the page's text. */
-struct own_texts {
-    struct attn_encoding start;
-    int32_t *ids; /* [n_item, most] owns */
-    struct attn_input inputs[4];
-    size_t n_item, most;
-    struct attn_items *items;
-};
-
-/* Appends text number I to its item. */
-static enum attn_status write_text(struct question *question, struct own_texts *texts, size_t i,
-                                   size_t n_joined, struct attn_error *err)
-{
-    enum { N_TOKEN = 60 };
-    struct attn_input *input = &texts->inputs[i / n_joined];
-    const size_t n_front = texts->start.n_front, n = texts->start.n - texts->start.n_back;
-    int32_t *ids = texts->ids + i / n_joined * texts->most;
-    struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_generation made = ATTN_GENERATION_DEFAULT;
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
-    size_t n_id = input->n_id > 0 ? 1 : n_front + 1;
-
-    if (texts->most - input->n_id <= n_front + 1)
-        return ATTN_OK;
-    memcpy(ids + input->n_id, texts->start.ids, n_front * sizeof *ids);
-    ids[input->n_id + n_front] = texts->start.ids[n_front + i % (n - n_front)];
-    request.input.ids = ids + input->n_id;
-    request.input.n_id = n_front + 1;
-    args.n_most = texts->most - input->n_id - n_front - 1;
-    args.n_most = args.n_most < N_TOKEN ? args.n_most : N_TOKEN;
-    args.temperature = 1;
-    args.seed = i;
-    if (args.n_most == 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_generate(question->host, &request, &args, &made, err));
-    n_id += made.n;
-    memcpy(ids + input->n_id, made.ids + made.n_prompt + made.n - n_id, n_id * sizeof *ids);
-    input->ids = ids;
-    input->n_id += n_id;
-    attn_generation_release(&made);
-    return ATTN_OK;
-}
-
-/* Finds the kinds of heads over texts that the model writes: 24 of a small one, 6 to an item; 6 of
- * another. */
-static enum attn_status find_kinds(struct question *question, struct live *live,
-                                   struct own_texts *texts, struct attn_error *err)
-{
-    enum { N_JOINED = 6, MOST_TOKENS = 360, N_SMALL = 10000000 };
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const struct attn_input *input = &question->request.input;
-    const struct attn_tokenizer *tokenizer;
-    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
-    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
-    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
-    const struct attn_request request = ATTN_REQUEST_DEFAULT;
-    const double size = 12.0 * (double)config->d_model * (double)config->d_model;
-
-    ATTN_TRY(attn_host_tokenizer(question->host, &tokenizer, err));
-    ATTN_TRY(attn_tokenizer_encode(tokenizer, input->text, input->n_text, &ATTN_ENCODE_DEFAULT,
-                                   &texts->start, err));
-    if (texts->start.n <= texts->start.n_front + texts->start.n_back)
-        return ATTN_OK;
-    texts->n_item = size * (double)config->n_layer < N_SMALL ? 4 : 1;
-    texts->most = config->n_ctx < MOST_TOKENS ? config->n_ctx : MOST_TOKENS;
-    ATTN_TRY(ALLOCATE(texts->ids, texts->n_item * texts->most, err));
-    question->unit = "texts";
-    for (size_t i = 0; i < texts->n_item * N_JOINED; i++) {
-        question_on_progress(question, i, texts->n_item * N_JOINED);
-        ATTN_TRY(write_text(question, texts, i, N_JOINED, err));
-    }
-    options.inputs = texts->inputs;
-    options.n_input = texts->n_item;
-    ATTN_TRY(attn_items_open(&options, &texts->items, err));
-    study.items = texts->items;
-    args.study = &study;
-    args.has_shares = true;
-    return attn_heads(question->host, &request, &args, &live->heads, err);
-}
-
-/* Finds the kinds for a page of a text: a model that reads more has those of the run. */
-static enum attn_status open_kinds(struct question *question, struct live *live,
+/* Finds the types of heads for the page of a text, if the model brings none along: a model that
+ * reads more has those of the run. */
+static enum attn_status open_types(struct question *question, struct live *live,
                                    struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_heads_args probe = ATTN_HEADS_ARGS_DEFAULT;
-    struct own_texts texts = {.n_item = 0};
-    enum attn_status status = ATTN_OK;
+    const struct attn_model *model = attn_host_model(question->host);
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
 
-    if (option_find_given(question->call, "source|image") || config->n_ctx < 2)
+    if (option_find_given(question->call, "source|image") || config->is_encoder ||
+        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2 || attn_head_types_are_of(model))
         return ATTN_OK;
-    probe.has_probe = true;
-    probe.has_shares = true;
-    ATTN_TRY(attn_heads(question->host, &request, &probe, &live->probes, err));
-    if (!config->is_encoder && config->output != ATTN_OUTPUT_NONE)
-        status = find_kinds(question, live, &texts, err);
-    attn_items_free(texts.items);
-    attn_encoding_release(&texts.start);
-    free(texts.ids);
-    return status;
+    question->unit = "texts";
+    request.on_progress = question_on_progress;
+    request.user = question;
+    args.has_probe = args.is_own = true;
+    ATTN_TRY(attn_heads(question->host, &request, &args, &live->heads, err));
+    ATTN_TRY(attn_sink_create_memory(&live->written, err));
+    ATTN_TRY(attn_table_write(live->heads, ATTN_TABLE_JSON, -1, live->written, err));
+    ATTN_TRY(attn_sink_check(live->written, err));
+    live->types.data = attn_sink_bytes(live->written, &live->types.size);
+    question->tensors.look.types = &live->types;
+    return ATTN_OK;
 }
 
 /* The options of screens and figures that need no next token. */
@@ -309,8 +231,7 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     ATTN_TRY(list_reading(question, live, &made.n_reading, err));
     made.reading = live->reading;
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
-    ATTN_TRY(open_kinds(question, live, err));
-    attn_live_put_heads(live->files, live->heads, live->probes);
+    ATTN_TRY(open_types(question, live, err));
     ATTN_TRY(open_effects(question, live, err));
     question->tensors.look.live = attn_live_of(live->files);
     if (question->tensors.look.live->n_file == 0)
@@ -326,7 +247,7 @@ void live_release(void *own)
 
     attn_live_free(live->files);
     attn_table_free(live->heads);
-    attn_table_free(live->probes);
+    attn_sink_free(live->written);
     attn_table_free(live->effects);
     attn_table_free(live->answer);
     attn_free(live->text);

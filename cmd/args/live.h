@@ -17,10 +17,13 @@ enum attn_status live_read_text(struct question *question, struct prompt_args *p
 struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
-    char *text;                        /* of the first step of a story, if no text is given */
-    struct attn_table *heads, *probes; /* of a page whose kinds are not of the run */
-    struct attn_table *effects;        /* of each head on the next token, also without a page */
-    struct attn_table *answer;         /* the heads that make it */
+    char *text; /* of the first step of a story, if no text is given */
+    /* the types of heads, if the model brings none along: a table, and its bytes as JSON */
+    struct attn_table *heads;
+    struct attn_sink *written;
+    struct attn_blob types;     /* borrows from `written` */
+    struct attn_table *effects; /* of each head on the next token, also without a page */
+    struct attn_table *answer;  /* the heads that make it */
 };
 
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is

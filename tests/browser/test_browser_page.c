@@ -464,6 +464,61 @@ START_TEST(long_texts_have_fewer_labels_and_digits)
 }
 END_TEST
 
+/* Reads the numbers of the thumbnail of head 2.5 into CELLS [n]. */
+static void read_thumbnail(double *cells, size_t n)
+{
+    char *text = attn_browser_text(browser, "[...attnViewer.thumbOf(21).weights].join(' ')");
+    char *at = text;
+
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+
+        cells[i] = strtod(at, &end);
+        ck_assert_ptr_ne(at, end);
+        at = end;
+    }
+    free(text);
+}
+
+/* A cell has the mean over its rows of the largest weight of a row. */
+START_TEST(thumbnails_hold_mean_row_maxima)
+{
+    enum { SIDE = 20, N = SIDE * SIDE };
+    char text[512] = "";
+    double found[2][N];
+    cJSON *json;
+
+    enter();
+    write_words(text, 2 * SIDE);
+    run(FABLE(text));
+    json = read_json();
+    for (int first = 0; first < 2; first++) {
+        attn_browser_load(browser, "p.html", first ? "" : "first=0");
+        read_thumbnail(found[first], N);
+    }
+    for (int i = 0; i < N; i++)
+        for (int first = 0; first < 2; first++) {
+            double sum = 0;
+            int n = 0;
+
+            for (int row = 2 * (i / SIDE); row < 2 * (i / SIDE) + 2; row++) {
+                double most = (double)NAN;
+
+                for (int key = 2 * (i % SIDE); key < 2 * (i % SIDE) + 2; key++)
+                    if (key > 0 || first)
+                        most = fmax(most, weight_of(json, 2, 5, row, key));
+                if (!isnan(most) && !(first && row == 0)) /* row 0 is 1 by definition */
+                    sum += most, n++;
+            }
+            ck_assert_int_eq(isnan(found[first][i]), n == 0);
+            if (n > 0)
+                ck_assert_double_eq_tol(found[first][i], sum / n, 1e-4);
+        }
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
 START_TEST(numbers_without_room_are_left_out)
 {
     enter();
@@ -722,7 +777,7 @@ START_TEST(views_are_kept)
     wait_for_file("fable-heads.csv");
     text = attn_file_text("fable-heads.csv");
     ck_assert_int_eq(strncmp(text, "layer,head,type,first,", 22), 0);
-    ck_assert_ptr_nonnull(strstr(text, "\n2,5,previous,"));
+    ck_assert_ptr_nonnull(strstr(text, "\n2,5,near,"));
     free(text);
     cJSON_Delete(json);
     leave();
@@ -1024,11 +1079,12 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_we
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
            all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           long_texts_have_fewer_labels_and_digits, numbers_without_room_are_left_out,
-           cross_attention_has_two_texts, predictions_stand_beside_their_position,
-           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
-           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
-           dark_light_and_paper, fits_a_telephone, names_the_command_of_a_picture_without_a_script,
+           long_texts_have_fewer_labels_and_digits, thumbnails_hold_mean_row_maxima,
+           numbers_without_room_are_left_out, cross_attention_has_two_texts,
+           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
+           words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
+           text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
+           names_the_command_of_a_picture_without_a_script,
            has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
            cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,

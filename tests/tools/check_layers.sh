@@ -22,7 +22,7 @@ rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,
     checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
     media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
 questions=(heads attribute circuit ablate lens diff spans align explain score inspect live)
-ties=(attribute:score heads:attribute heads:circuit lens:attribute spans:attribute)
+ties=(attribute:score heads:score heads:attribute heads:circuit lens:attribute spans:attribute)
 
 # Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside, and FOLDER_OF[ROOM].
 declare -A below=() folder_of=()

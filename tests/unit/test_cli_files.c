@@ -414,6 +414,8 @@ START_TEST(refuses_texts_that_are_too_large)
 
         if (strstr(rows[i].part, "processor_config.json"))
             continue; /* models of texts read neither; see cli/run/pictures.test */
+        if (strcmp(rows[i].part, "heads.json") == 0)
+            continue; /* as if it were not there; see cli/heads/types.test */
         if (strncmp(rows[i].part, "target", 6) == 0 || strstr(rows[i].part, "piece.model") ||
             strncmp(rows[i].part, "sentencepiece", 13) == 0 ||
             strcmp(rows[i].part, "microgpt.json") == 0 || strstr(rows[i].part, "pytorch") ||

@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/store.h"
 #include "kernels/kernels.h"
+#include "measures/head_types.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ struct head {
 struct attn_head_mixes {
     struct attn_metric_settings settings;
     const struct attn_selection *selection;
+    struct attn_head_types *types; /* owns; those of the model, or NULL */
     struct attn_parks *parks;
     const bool *is_parked; /* NULL before the last event */
     size_t n, n_head, first_row, n_shown;
@@ -182,8 +184,16 @@ void attn_head_mixes_free(struct attn_head_mixes *mixes)
     if (!mixes)
         return;
     attn_parks_free(mixes->parks);
+    attn_head_types_free(mixes->types);
     attn_store_release(&mixes->store);
     attn_free(mixes);
+}
+
+enum attn_status attn_head_mixes_take_types(struct attn_head_mixes *mixes,
+                                            const struct attn_model *model,
+                                            const struct attn_blob *given, struct attn_error *err)
+{
+    return attn_head_types_read(model, given, &mixes->types, err);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -412,6 +422,16 @@ void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_locat
                                     : -head->sums[TOTAL * mixes->n + key];
     sum_classes(mixes, heads + mixes->n_head, mix->even);
     find_entropy(mixes, head, mix);
+}
+
+struct attn_head_type attn_head_mixes_type(struct attn_head_mixes *mixes,
+                                           const struct attn_location *at)
+{
+    const struct attn_head_type *type = attn_head_types_find(mixes->types, at);
+    struct attn_head_mix mix;
+
+    attn_head_mixes_find(mixes, at, &mix); /* finds the parks, too */
+    return type ? *type : attn_head_type_of(&mix, 0);
 }
 
 bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key)

@@ -49,6 +49,9 @@ struct attn_head_mix {
 enum { ATTN_N_MIX_NUMBER = sizeof(struct attn_head_mix) / sizeof(double) };
 
 struct attn_head_mixes;
+struct attn_head_type; /* head_kind.h */
+struct attn_model;     /* model/model.h */
+struct attn_blob;      /* base/source.h */
 
 /* Arguments as of attn_parks_create. */
 enum attn_status attn_head_mixes_create(const struct attn_metric_settings *settings,
@@ -63,6 +66,17 @@ void attn_head_mixes_add(struct attn_head_mixes *mixes, const struct attn_trace_
  * last row, and the rest is elsewhere. */
 void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_location *at,
                           struct attn_head_mix *mix);
+
+/* Gives MIXES, of a text, the types that MODEL brings along (head_types.h), in GIVEN unless that is
+ * NULL. */
+enum attn_status attn_head_mixes_take_types(struct attn_head_mixes *mixes,
+                                            const struct attn_model *model,
+                                            const struct attn_blob *given, struct attn_error *err);
+
+/* Returns the type of the head AT, the same for all views: that of the model if it brings one
+ * along, else that of the text; without a kind, none. After the last event. */
+struct attn_head_type attn_head_mixes_type(struct attn_head_mixes *mixes,
+                                           const struct attn_location *at);
 
 /* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
  * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and

@@ -158,7 +158,10 @@ static enum attn_status create_mixes(struct attn_run *run, const struct attn_sel
     const struct attn_metric_settings of_text = attn_run_metric_settings(run),
                                       of_source = attn_run_source_settings(run);
 
+    const struct attn_blob *types = attn_view_of(run->request.outputs.picture).types;
+
     ATTN_TRY(attn_head_mixes_create(&of_text, text, &run->mixes[0], err));
+    ATTN_TRY(attn_head_mixes_take_types(run->mixes[0], run->model, types, err));
     return encoder ? attn_head_mixes_create(&of_source, encoder, &run->mixes[1], err) : ATTN_OK;
 }
 

@@ -45,6 +45,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
  * index. */
 #define ATTN_TEXT_BOUND_MAP(X)                                                                     \
     X("config.json", 1 << 20)                                                                      \
+    X("heads.json", 16 << 20)                                                                      \
     X("generation_config.json", 1 << 20)                                                           \
     X("preprocessor_config.json", 1 << 20)                                                         \
     X("processor_config.json", 1 << 20)                                                            \

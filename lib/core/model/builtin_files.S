@@ -29,6 +29,7 @@ fable:
     part "fable", "config.json"
     part "fable", "vocab.json"
     part "fable", "merges.txt"
+    part "fable", "heads.json"
     part "fable", "model.safetensors"
 life_is_short:
     part "life-is-short", "config.json"
@@ -36,7 +37,7 @@ life_is_short:
     part "life-is-short", "model.safetensors"
     RELOCATED
     begin attn_builtin_models
-    model "fable", fable, 4
+    model "fable", fable, 5
     model "life-is-short", life_is_short, 3
     .quad   0, 0, 0
     end attn_builtin_models

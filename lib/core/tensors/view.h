@@ -29,6 +29,7 @@ struct attn_view_options {
     bool merges_words, renormalizes;
     enum attn_hidden hides;
     bool is_of_figure, shows_sinks; /* a figure is chosen, which shows types of heads and sinks */
+    const struct attn_blob *types;  /* these, if the model brings none along; or NULL */
 };
 
 /* What knows the options of pictures: their parameters, those of views, and their values. */

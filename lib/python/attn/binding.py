@@ -2011,6 +2011,7 @@ attn_picture_options._fields_ = [
     ("patches", c_int),
     ("effects", c_void_p),
     ("answer", c_void_p),
+    ("types", POINTER(attn_blob)),
 ]
 attn_output._fields_ = [
     ("format", c_void_p),
@@ -2080,8 +2081,6 @@ attn_live._fields_ = [
     ("n_extra", c_size_t),
     ("words", c_char_p),
     ("n_words", c_size_t),
-    ("heads", c_void_p),
-    ("probes", c_void_p),
 ]
 attn_live_args._fields_ = [
     ("source", POINTER(attn_source)),
@@ -2544,6 +2543,8 @@ attn_heads_args._fields_ = [
     ("composition", c_int),
     ("svd", c_char_p),
     ("n_top", c_size_t),
+    ("is_own", c_bool),
+    ("random", c_void_p),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),
@@ -2789,7 +2790,6 @@ FUNCTIONS = {
     "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_picture), POINTER(attn_table_style), c_void_p, POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
-    "attn_live_put_heads": (None, [c_void_p, c_void_p, c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_free": (None, [c_void_p]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),

@@ -345,8 +345,9 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     probe       take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find what followed the
                 first time are induction heads; default: min(50, half the context, all tokens):2:0.
                 needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
-                one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. A model whose texts
-                begin with a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
+                one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. texts takes no LEN: the
+                model writes them, and types are of these. A model whose texts begin with a token such as <bos> gets it
+                in front of them; `special_tokens off` leaves it out
     sinks       add what a KV cache with the first K keys and the last W keys keeps and loses: sink_mass, the weight on
                 the first K keys, mean over the rows after them, and distant, the weight on keys that are neither among
                 these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao et al.

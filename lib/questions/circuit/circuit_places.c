@@ -83,18 +83,14 @@ static enum attn_status look(struct looking *looking, const struct attn_run *run
     status = attn_selection_set_sites(all, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err);
     watch.selection = all;
     ATTN_THEN(status, attn_head_mixes_create(&looking->settings, all, &looking->mixes, err));
+    ATTN_THEN(status, attn_head_mixes_take_types(looking->mixes, run->model, NULL, err));
     ATTN_THEN(status, attn_watch(run, &watch, err));
     for (size_t w = 1; status == ATTN_OK && w < edges->n_writer; w++) {
         struct attn_location at = attn_layer_at(dims, ATTN_SITE_PATTERN, edges->writers[w].layer);
-        struct attn_head_mix mix;
 
         at.head = edges->writers[w].head;
-        if (at.head < 0)
-            continue;
-        attn_head_mixes_find(looking->mixes, &at, &mix);
-        const struct attn_head_type type = attn_head_type_of(&mix, 0);
-
-        looking->places[w].kind = type.kind ? type.kind : type.largest;
+        if (at.head >= 0)
+            looking->places[w].kind = attn_head_mixes_type(looking->mixes, &at).kind;
     }
     attn_selection_free(all);
     return status;

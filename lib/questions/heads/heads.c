@@ -47,7 +47,8 @@ static const struct attn_param param_rows[] = {
         "heads that find what followed the first time are induction heads; default: min(50, half "
         "the context, all tokens):2:0. needle:LEN:DEPTH:SEED repeats 8 at the end, those from "
         "DEPTH on, 0 to 1: the heads that find the next one are retrieval heads; default: "
-        "min(1000, the context - 8, all tokens):0.5:0. A model whose texts begin with a token such "
+        "min(1000, the context - 8, all tokens):0.5:0. texts takes no LEN: the model writes them, "
+        "and types are of these. A model whose texts begin with a token such "
         "as <bos> gets it in front of them; `special_tokens off` leaves it out",
         .words = "induction", .read = attn_probes_read),
     ATTN_PARAM(OWN, "sinks", "K:W", struct attn_heads_args, n_near,
@@ -561,7 +562,7 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
-    if (args->measures != 0 || args->effects != 0 || args->is_needle)
+    if (args->measures != 0 || args->effects != 0 || args->is_needle || args->is_own)
         return args->measures;
     if (prompt)
         return measures_of_prompts(args, prompt);
@@ -731,15 +732,21 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
                                      struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_heads_args random = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_procedure_call own = *call;
     struct attn_procedure way = procedure;
 
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(
         attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS, err));
+    args->has_shares |= args->is_own;
+    if (args->has_probe && args->is_own) {
+        random.has_probe = true;
+        ATTN_TRY(attn_heads(call->host, &request, &random, &probes->random, err));
+    }
     if (args->has_probe)
         ATTN_TRY(attn_probes_open(call->host, &request, args, probes, err));
-    if (args->has_probe && args->probe.n > 0) {
+    if (args->has_probe && (args->probe.n > 0 || args->is_own)) {
         args->study = &probes->study;
     } else if (args->has_probe) { /* the table of one text has no deviations */
         ATTN_TRY(attn_items_next(probes->items, &probes->first, err));

@@ -190,6 +190,11 @@ struct attn_probes {
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
     struct attn_study_args study;
+    /* Of texts that the model writes (heads_own_texts.c), each of at most `length` tokens: */
+    int32_t *texts; /* [n_input, length] owns */
+    struct attn_input inputs[4];
+    size_t n_input;
+    struct attn_table *random; /* owns; the heads over a probe of random tokens */
 };
 
 /* Opens the items PROBES, and sets the length of ARGS' probe. Release PROBES also after a failure.
@@ -198,6 +203,10 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
                                   struct attn_heads_args *args, struct attn_probes *probes,
                                   struct attn_error *err);
 void attn_probes_release(struct attn_probes *probes);
+
+/* Writes the texts of PROBES, whose ids are listed. */
+enum attn_status attn_own_texts_write(struct attn_host *host, const struct attn_request *request,
+                                      struct attn_probes *probes, struct attn_error *err);
 
 /* Refuses sinks and a needle for an encoder. */
 enum attn_status attn_probes_check_causal(const struct attn_host *host,

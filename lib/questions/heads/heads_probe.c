@@ -15,8 +15,8 @@
 #include <string.h>
 
 /* The words of `probe`. That of its parameter is the one that Python's True means. */
-static const char kinds[] = "induction|needle";
-enum { INDUCTION, NEEDLE };
+static const char kinds[] = "induction|needle|texts";
+enum { INDUCTION, NEEDLE, TEXTS };
 
 enum {
     DEFAULT_LENGTH = 50,
@@ -67,14 +67,15 @@ enum attn_status attn_probes_read(const struct attn_param *param, void *home, co
     (void)param;
     if (kind < 0 || !read_number(&at, kind == NEEDLE ? LEAST_OF_NEEDLE : 1, INT32_MAX, &length) ||
         !(kind == NEEDLE ? read_depth(&at, &depth) : read_number(&at, 2, INT32_MAX, &repeats)) ||
-        !read_number(&at, 0, INT64_MAX, &seed) || *at)
+        !read_number(&at, 0, INT64_MAX, &seed) || *at || (kind == TEXTS && strchr(text, ':')))
         return attn_param_refuse(err, label, text,
                                  "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
-                                 "from 2, or needle[:LEN[:DEPTH[:SEED]]], with LEN from %d and "
-                                 "DEPTH from 0 to 1",
+                                 "from 2, needle[:LEN[:DEPTH[:SEED]]], with LEN from %d and DEPTH "
+                                 "from 0 to 1, or texts",
                                  LEAST_OF_NEEDLE);
     args->has_probe = true;
     args->is_needle = kind == NEEDLE;
+    args->is_own = kind == TEXTS;
     args->needle_depth = depth;
     args->probe.length = (size_t)length;
     args->probe.repeats = (size_t)repeats;
@@ -105,6 +106,8 @@ void attn_probes_release(struct attn_probes *probes)
     attn_items_free(probes->items);
     attn_free(probes->order);
     attn_free(probes->ids);
+    attn_free(probes->texts);
+    attn_table_free(probes->random);
 }
 
 /* Finds the token that TOKENIZER puts in front of each text that a decoder reads. Models that were
@@ -242,13 +245,16 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
                            args->needle_depth);
     ATTN_TRY(attn_probes_check_causal(host, args, err));
     ATTN_TRY(list_ids(host, request, probes, err));
-    ATTN_TRY(size_probe(attn_host_model(host), args, probes, err));
+    ATTN_TRY(args->is_own ? attn_own_texts_write(host, request, probes, err)
+                          : size_probe(attn_host_model(host), args, probes, err));
     probes->seed = args->probe.seed;
     args->probe.length = probes->length;
-    options.inputs = &nothing;
-    options.n_input = args->probe.n > 0 ? args->probe.n : 1;
+    args->random = probes->random;
+    options.inputs = args->is_own ? probes->inputs : &nothing;
+    options.n_input = args->is_own ? probes->n_input : args->probe.n > 0 ? args->probe.n : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
-    attn_items_make(probes->items, draw_probe, probes);
+    if (!args->is_own)
+        attn_items_make(probes->items, draw_probe, probes);
     probes->study = ATTN_STUDY_ARGS_DEFAULT;
     probes->study.max_errors = 0;
     probes->study.items = probes->items;

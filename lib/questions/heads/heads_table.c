@@ -183,6 +183,8 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
         return args->effects & ATTN_HEADS_DIRECT    ? ATTN_HEAD_DIRECT
                : args->effects & ATTN_HEADS_ABLATED ? ATTN_HEAD_ABLATED
                                                     : ATTN_HEAD_PATCHED;
+    if (args->is_own)
+        return ATTN_HEAD_SHARE;
     if (args->has_effect || is_from || args->pattern)
         return args->has_effect ? ATTN_HEAD_CHANGE : is_from ? ATTN_HEAD_WEIGHT : ATTN_HEAD_MUL;
     for (int m = 0; m < ATTN_N_MEASURE; m++)
@@ -321,6 +323,20 @@ static void put_type(const struct attn_heads_args *args, const struct attn_head_
             attn_cell_real_or_missing(type.largest ? type.shares[k] : (double)NAN);
 }
 
+/* Fills the type of head number ROW again, if it is one that random tokens show. */
+static void put_random(const struct attn_heads_args *args, size_t row, struct attn_cell *cells)
+{
+    const struct attn_table *table = args->random;
+    const struct attn_cell type = attn_table_cell(table, row, attn_table_find(table, "type"));
+    const struct attn_cell induction =
+        attn_cell_string(attn_head_kind_at(ATTN_MIX_INDUCTION)->name);
+    const struct attn_cell duplicate =
+        attn_cell_string(attn_head_kind_at(ATTN_MIX_DUPLICATE)->name);
+
+    if (attn_cell_is_equal(&type, &induction) || attn_cell_is_equal(&type, &duplicate))
+        cells[ATTN_HEAD_TYPE] = type;
+}
+
 void attn_heads_fill(const double *found, struct attn_cell *row)
 {
     for (int i = ATTN_HEAD_KV_HEAD + 1; i < ATTN_HEAD_ROW_TYPE; i++)
@@ -425,6 +441,7 @@ enum attn_status attn_heads_derive(const void *args, const struct attn_fold_mean
             memcpy(&mix, sums, sizeof mix);
             put_type(args, &mix, cells);
             cells[ATTN_HEAD_PARK] = park; /* a mean of items, as other columns */
+            put_random(args, row, cells);
         }
         if (has_whole(args) && whole != 0 && cells[ATTN_HEAD_PATCHED].type == ATTN_VALUE_REAL)
             cells[ATTN_HEAD_PATCHED_SHARE] =

@@ -15,7 +15,7 @@
 #include "live/live_story.h"
 #include "model/model_parts.h"
 #include "page/page_internal.h"
-#include "run/run_internal.h"
+#include "run/host_internal.h"
 #include "towers/before_pictures.h"
 #include "towers/pixel_steps.h"
 
@@ -253,13 +253,6 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
 const struct attn_live *attn_live_of(const struct attn_live_files *files)
 {
     return &files->live;
-}
-
-void attn_live_put_heads(struct attn_live_files *files, const struct attn_table *heads,
-                         const struct attn_table *probes)
-{
-    files->live.heads = heads;
-    files->live.probes = probes;
 }
 
 uint64_t attn_live_n_byte(const struct attn_live_files *files)

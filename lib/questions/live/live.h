@@ -46,11 +46,6 @@ ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, stru
 
 ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *files);
 
-/* Gives the page the tables HEADS and PROBES (page/page_live.h), which are borrowed; or NULL. They
- * take seconds, so ask for them when the files are open. */
-ATTN_API void attn_live_put_heads(struct attn_live_files *files, const struct attn_table *heads,
-                                  const struct attn_table *probes);
-
 /* Returns the bytes of the model, whether or not they are embedded in the page. */
 ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
 

@@ -65,22 +65,16 @@ static enum attn_status find_sinks(struct attn_figure_pen *pen, struct under_fig
     return ATTN_OK;
 }
 
-/* Finds the kind of head H: of a short text the class of its largest share. */
+/* Finds the kind of head H; NULL: unknown. */
 static const struct attn_head_kind *kind_of(const struct attn_figure_pen *pen,
                                             const struct under_figure *figure, size_t h)
 {
     const struct attn_grid *grid = pen->content->grid;
     struct attn_head_mixes *const *mixes = grid->run ? grid->run->options.mixes : NULL;
-    struct attn_head_type type;
-    struct attn_head_mix mix;
 
-    if (!figure->is_sink || !mixes || !mixes[0] || pen->options->colormap)
-        return NULL;
-    attn_head_mixes_find(mixes[0], &grid->heads[h].at, &mix);
-    type = attn_head_type_of(&mix, 0);
-    return type.kind      ? type.kind
-           : type.largest ? type.largest
-                          : attn_head_kind_at(ATTN_HEAD_KIND_MIXED);
+    return figure->is_sink && mixes && mixes[0] && !pen->options->colormap
+               ? attn_head_mixes_type(mixes[0], &grid->heads[h].at).kind
+               : NULL;
 }
 
 /* Finds where each head looks, and its kind. */
@@ -112,11 +106,6 @@ static enum attn_status find_heads(struct attn_figure_pen *pen, struct under_fig
 /* Makes a tile of each head but those that park, and lists the kinds of these in the legend. */
 static void make_tiles(struct attn_figure_pen *pen, struct under_figure *figure)
 {
-    static const char *const names[2][2] = {
-        {"kind; stronger: more weight beside sinks",
-         "largest share; stronger: more weight beside sinks"},
-        {"kind; stronger: larger KL without the head",
-         "largest share; stronger: larger KL without the head"}};
     struct attn_under_layout *layout = &figure->layout;
 
     for (size_t h = 0; h < figure->n_head; h++) {
@@ -131,7 +120,8 @@ static void make_tiles(struct attn_figure_pen *pen, struct under_figure *figure)
         if (head->kind)
             pen->kinds |= UINT32_C(1) << (head->kind - attn_head_kind_at(0));
     }
-    pen->strength = names[figure->most_effect > 0][figure->n_key < ATTN_HEAD_TYPE_TOKENS];
+    pen->strength = figure->most_effect > 0 ? "kind; stronger: larger KL without the head"
+                                            : "kind; stronger: more weight beside sinks";
 }
 
 /* Returns the text of key K without the blanks around it. */

@@ -221,18 +221,14 @@ enum attn_status attn_table_types_read(const struct attn_table *table,
 {
     const size_t n_row = attn_table_n_row(table), names = attn_table_find(table, "type");
     const size_t weights = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
-    const size_t classes = attn_table_find(table, "most");
 
-    if (names == SIZE_MAX || classes == SIZE_MAX || weights == SIZE_MAX || parks == SIZE_MAX)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "the table has no columns 'type', 'most', 'share' and 'park' of heads");
+    if (names == SIZE_MAX || weights == SIZE_MAX || parks == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns 'type', 'share' and 'park' of heads");
     ATTN_TRY(ATTN_ALLOC(*types, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
         struct attn_head_type *type = &(*types)[i];
-        const struct attn_cell given = attn_table_cell(table, i, names);
-        const struct attn_cell name =
-            given.type == ATTN_VALUE_TEXT ? given : attn_table_cell(table, i, classes);
+        const struct attn_cell name = attn_table_cell(table, i, names);
 
         if (name.type == ATTN_VALUE_TEXT)
             type->kind = attn_head_kind_find(name.text, name.size);
@@ -295,19 +291,23 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
         const struct attn_head_type *type = placed[i] < SIZE_MAX ? &cells->types[placed[i]] : NULL;
         const struct attn_head_kind *kind = type ? type->kind : NULL;
 
-        if (kind) {
-            const size_t number = (size_t)(kind - attn_head_kind_at(0));
+        const size_t number =
+            kind ? (size_t)(kind - attn_head_kind_at(0)) : (size_t)ATTN_HEAD_KIND_MIXED;
+
+        if (kind || (type && has_bars)) { /* a head without a type has its bar on an empty ground */
             const double level = round(strength_of(type, has_bars) * (ATTN_KIND_LEVELS - 1));
 
             attn_level_matrix_put(
                 &cells->matrix, i / n, i % n,
                 (float)(((double)(number * ATTN_KIND_LEVELS) + level) / (ATTN_N_COLOR - 1)));
+            if (has_bars)
+                put_bar(cells, type, i);
+        }
+        if (kind) {
             attn_buffer_append(&texts->bytes, has_names ? kind->brief : &kind->letter,
                                has_names ? strlen(kind->brief) : 1);
             if (!has_names)
                 cells->grid.kinds |= UINT32_C(1) << number;
-            if (has_bars)
-                put_bar(cells, type, i);
         }
         texts->ends[texts->n++] = texts->bytes.size;
     }

@@ -40,10 +40,6 @@ struct attn_live {
     /* [n_words] JSON: translations of the controls, keyed by the English texts; NULL: none */
     const char *words;
     size_t n_words;
-    /* heads of the model over texts (heads/heads.h), whose kinds the page shows; NULL: the
-     * kinds are those of the run. Before them goes `induction` or `duplicate` in `probes`, heads
-     * over random tokens that are repeated, or NULL */
-    const struct attn_table *heads, *probes;
 };
 
 #endif

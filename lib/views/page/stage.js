@@ -659,7 +659,7 @@ function drawTiles() {
   tilesOf = names;
   const largest = Math.max(...Object.values(effects));
   heads.forEach((_, h) => {
-    const { name, letter, brief, hue, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
+    const { name = '', letter = '', brief = '', hue = 'var(--soft)', park = 0, bar = [] } = types[h], node = cells[h], kind = name && t(name);
     const effect = effects[nameOf(h)] ?? 0, strength = Math.round(FAINTEST + (100 - FAINTEST) * Math.sqrt(effect > 0 ? effect / largest : 0));
     const look = [isOff(h), h === state.h, strength, aims[h]?.said].join();
     if (looks[h] === look) return;
@@ -669,11 +669,11 @@ function drawTiles() {
     node.style.setProperty('--strength', strength + '%');
     node.style.setProperty('--bar', barOf(bar, viewer.run.kinds));
     node.children[0].textContent = letter;
-    node.lastChild.textContent = t(name) === name ? brief : t(name);
-    Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
+    node.lastChild.textContent = kind === name ? brief : kind;
+    Object.assign(node.dataset, { kind: name, name: (shownName(h) + ' ' + kind).trim() + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
     node.tabIndex = h === state.h ? 0 : -1;
     node.setAttribute('aria-checked', String(h === state.h));
-    node.setAttribute('aria-label', [t('head {}, which looks most at: {}', shownName(h), t(name)), ...aims[h]?.said ? [aims[h].said] : [], ...isOff(h) ? [t('switched off')] : []].join(', '));
+    node.setAttribute('aria-label', [name === '' ? t('Head {}', shownName(h)) : t('head {}, which looks most at: {}', shownName(h), kind), ...aims[h]?.said ? [aims[h].said] : [], ...isOff(h) ? [t('switched off')] : []].join(', '));
   });
   kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
   const shown = kinds.filter(node => !node.hidden);

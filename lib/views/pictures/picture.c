@@ -200,6 +200,7 @@ static enum attn_status copy_options(const struct attn_picture_options *given,
 static struct attn_view_options find_view(const struct attn_picture_options *picture)
 {
     return (struct attn_view_options){.merges_words = picture->merges_words,
+                                      .types = picture->types,
                                       .renormalizes = picture->renormalizes,
                                       .hides = picture->hides,
                                       .is_of_figure = picture->figure != ATTN_FIGURE_DEFAULT,

@@ -80,6 +80,10 @@ struct attn_picture_options {
 
     /* the heads that make the next token (heads/answer_heads.h), or NULL. Borrowed */
     const struct attn_table *answer;
+
+    /* the types of heads of a model that brings none along: the table of `probe` texts as JSON; or
+     * NULL. Borrowed */
+    const struct attn_blob *types;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
