@@ -310,6 +310,32 @@ START_TEST(all_heads_are_named_and_locked)
 }
 END_TEST
 
+/* A page of many heads opens with those that write most of the next word. */
+START_TEST(many_heads_open_with_eight)
+{
+    enter();
+    run_with((const char *[]){"init",  "many",           "--set",        "d_model=48",
+                              "--set", "n_layer=7",      "--set",        "n_head=8",
+                              "--set", "residual=true",  "--set",        "out_proj=true",
+                              "--set", "norm=layernorm", "--set",        "output=own",
+                              "--set", "causal=true",    "--vocab-from", life,
+                              NULL},
+             NULL, 0);
+    run((const char *[]){"run", "-m", "many", life, NULL});
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('#heads .plate').length", "8");
+    assert_text("document.querySelectorAll('.thumb').length", "0");
+    attn_browser_click_on(browser, ".plate:last-child");
+    attn_browser_wait(browser, "document.querySelector('.plate:last-child').matches('.near') && "
+                               "attnViewer.run.heads[attnViewer.state.h].at === "
+                               "document.querySelector('.plate.near').dataset.head");
+    attn_browser_click_on(browser, "#answer-tabs button:last-child");
+    attn_browser_wait(browser, "document.querySelectorAll('.thumb canvas').length === 56");
+    assert_text("document.querySelector('.plate').getBoundingClientRect().width", "0");
+    leave();
+}
+END_TEST
+
 /* --- Keys and address ------------------------------------------------------------------------ */
 
 START_TEST(keys_do_what_the_mouse_does)
@@ -1077,7 +1103,7 @@ END_TEST
 
 ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
-           all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
+           all_heads_are_named_and_locked, many_heads_open_with_eight, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
            long_texts_have_fewer_labels_and_digits, thumbnails_hold_mean_row_maxima,
            numbers_without_room_are_left_out, cross_attention_has_two_texts,

@@ -84,6 +84,9 @@ struct attn_picture_options {
     /* the types of heads of a model that brings none along: the table of `probe` texts as JSON; or
      * NULL. Borrowed */
     const struct attn_blob *types;
+
+    /* the figure of `answer` as SVG, with which a page opens; or NULL. Borrowed */
+    const struct attn_sink *opening;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
