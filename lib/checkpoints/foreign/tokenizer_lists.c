@@ -146,26 +146,10 @@ static enum attn_status read_list(const struct attn_file *file, const struct att
 /* --- tekken.json ------------------------------------------------------------------------------ */
 
 /* Special tokens of files that do not list them, of version 7 and before. */
-static const char *const old_special[] = {"<unk>",
-                                          "<s>",
-                                          "</s>",
-                                          "[INST]",
-                                          "[/INST]",
-                                          "[AVAILABLE_TOOLS]",
-                                          "[/AVAILABLE_TOOLS]",
-                                          "[TOOL_RESULTS]",
-                                          "[/TOOL_RESULTS]",
-                                          "[TOOL_CALLS]",
-                                          "[IMG]",
-                                          "<pad>",
-                                          "[IMG_BREAK]",
-                                          "[IMG_END]",
-                                          "[PREFIX]",
-                                          "[MIDDLE]",
-                                          "[SUFFIX]",
-                                          "[SYSTEM_PROMPT]",
-                                          "[/SYSTEM_PROMPT]",
-                                          "[TOOL_CONTENT]"};
+static const char old_special[] =
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] "
+    "[/TOOL_RESULTS] [TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] "
+    "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]";
 
 static const struct attn_node *first_of(const struct attn_json *json, const char *key)
 {
@@ -179,11 +163,12 @@ static enum attn_status add_special(const struct attn_json *json, size_t n,
                                     struct attn_buffer *pickle, struct attn_error *err)
 {
     const struct attn_node *own = first_of(json, "special_tokens");
-    const size_t n_old = own ? 0 : sizeof old_special / sizeof *old_special;
+    const char *old = own ? "" : old_special;
     char filler[32];
 
     for (size_t i = 0; i < n; i++, own = own ? attn_node_next(own) : NULL) {
-        const char *text = filler;
+        const size_t n_old = strcspn(old, " ");
+        const char *text = n_old > 0 ? old : filler;
         size_t rank = i;
 
         snprintf(filler, sizeof filler, "<SPECIAL_%zu>", i);
@@ -191,8 +176,8 @@ static enum attn_status add_special(const struct attn_json *json, size_t n,
             ATTN_TRY(attn_json_get_string(json, own, "token_str", &text, err));
             ATTN_TRY(attn_json_get_size(json, own, "rank", 0, n - 1, &rank, err));
         }
-        text = i < n_old ? old_special[i] : text;
-        add_text(pickle, 'X', text, strlen(text));
+        add_text(pickle, 'X', text, n_old > 0 ? n_old : strlen(text));
+        old += n_old + strspn(old + n_old, " ");
         add_id(pickle, rank);
     }
     return ATTN_OK;

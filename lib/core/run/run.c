@@ -333,13 +333,11 @@ static enum attn_status prepare_for(struct attn_host *host, const struct attn_ru
     ATTN_RETURN_MADE(status, run, made, attn_run_free);
 }
 
-enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
+enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *request,
                                   struct attn_run **run, struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
-        !attn_is_given(run, "run", err))
-        return ATTN_INVALID;
-    return prepare_for(host, NULL, true, given, run, err);
+    ATTN_NEED(err, host, request, run);
+    return prepare_for(host, NULL, true, request, run, err);
 }
 
 enum attn_status attn_run_open(struct attn_host *host, const struct attn_run *like,
