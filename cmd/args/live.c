@@ -179,10 +179,8 @@ static void open_answer(struct question *question, struct live *live)
                          config->n_layer * config->n_head > FEW;
     struct attn_picture_options look = ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_request request = question->request;
-    struct attn_output output = {.format = attn_format_find("svg")};
     struct attn_table_picture picture;
     struct attn_error failure = {0};
-    enum attn_status status;
 
     if (!question->tensors.has_first_screen || !has_next(question) ||
         (!is_page && outputs_are_wanted(&question->args->tables.output)) ||
@@ -190,11 +188,12 @@ static void open_answer(struct question *question, struct live *live)
         3 * cost_of_pass(question) > most)
         return;
     request.selection.queries = (struct attn_number_list){0}; /* a page has all */
-    status = attn_answer_heads(question->host, &request, &live->answer, &picture, &failure);
+    attn_answer_heads(question->host, &request, &live->answer, &picture, &failure);
     question->tensors.look.answer = live->answer;
-    if (!is_page || status != ATTN_OK || attn_sink_create_memory(&live->drawn, &failure) != ATTN_OK)
+    if (!is_page || !live->answer || attn_sink_create_memory(&live->drawn, &failure) != ATTN_OK)
         return;
-    output.sink = live->drawn;
+    const struct attn_output output = {.format = attn_format_find("svg"), .sink = live->drawn};
+
     look.figure_width = WIDTH;
     look.font_size = 12;
     if (attn_table_picture_write(live->answer, &picture, &look, &output, &failure) == ATTN_OK)

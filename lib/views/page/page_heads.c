@@ -41,6 +41,8 @@ static void add_head(struct attn_page_heads *heads, const struct attn_writer *wr
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
+    heads->n_largest = n_cell > heads->n_largest ? n_cell : heads->n_largest;
+    heads->n_widest = extent.n_col > heads->n_widest ? extent.n_col : heads->n_widest;
     heads->n_whole = ++heads->n;
 }
 
@@ -94,18 +96,6 @@ static const struct attn_measure_group *measures_of(const struct attn_page_heads
 {
     return heads->encoder && attn_stack_is_encoder(at->stack) ? &heads->of_encoder
                                                               : &heads->measures;
-}
-
-size_t attn_page_heads_largest(const struct attn_page_heads *heads)
-{
-    size_t most = 0;
-
-    for (size_t i = 0; i < heads->n; i++) {
-        const size_t n = heads->items[i].n_row * heads->items[i].n_column;
-
-        most = n > most ? n : most;
-    }
-    return most;
 }
 
 enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn_error *err)

@@ -78,6 +78,7 @@ struct attn_page_heads {
     struct attn_store *store;     /* owns; has the arrays, also of each head */
     struct attn_page_head *items; /* [n] sorted by layer and head */
     size_t n, n_cell;             /* number of heads, and of cells of all heads with rows */
+    size_t n_largest, n_widest;   /* most cells, and most columns, of a head */
     size_t n_whole;               /* number of heads whose rows are not pooled */
     const struct attn_selection *selection; /* borrowed; selection of the page */
     size_t *first_of_layer;                 /* [n_layer] */
@@ -89,9 +90,6 @@ struct attn_page_heads {
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err);
 void attn_page_heads_release(struct attn_page_heads *heads);
-
-/* Returns the number of cells of the largest head. */
-size_t attn_page_heads_largest(const struct attn_page_heads *heads);
 
 /* Prepares all heads to be pooled. */
 enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn_error *err);

@@ -38,7 +38,7 @@ enum {
 
 static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
-    const size_t n = w->heads.n_cell, widest = attn_page_heads_largest(&w->heads);
+    const size_t n = w->heads.n_cell, largest = w->heads.n_largest;
     const bool is_plain = !w->has_question && !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
@@ -51,7 +51,7 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
         attn_error_set(err, ATTN_INVALID, "a page shows the pattern, and not its gradient");
         return attn_error_hint(err, "`svg FILE` draws it, with `sites` pattern_grad");
     }
-    if (is_plain && n > ATTN_PAGE_WHOLE_CELLS && w->heads.n > 1 && widest <= ATTN_PAGE_MOST_CELLS)
+    if (is_plain && n > ATTN_PAGE_WHOLE_CELLS && w->heads.n > 1 && largest <= ATTN_PAGE_MOST_CELLS)
         return attn_page_heads_pool(&w->heads, err);
     if (n <= ATTN_PAGE_MOST_CELLS)
         return ATTN_OK;
@@ -358,7 +358,6 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     struct attn_page *w = (struct attn_page *)writer;
     const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
-    size_t widest = 0;
 
     begin_document(w);
     if (writer->options.table) {
@@ -377,9 +376,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(check_selection(w, err));
     w->picture = find_picture(w);
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
-    for (size_t i = 0; i < w->heads.n; i++)
-        widest = w->heads.items[i].n_column > widest ? w->heads.items[i].n_column : widest;
-    ATTN_TRY(ATTN_ALLOC(w->row, widest, err));
+    ATTN_TRY(ATTN_ALLOC(w->row, w->heads.n_widest, err));
     ATTN_TRY(attn_page_vectors_init(&w->vectors, writer, err));
     if (!w->heads.items[0].pooled)
         ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
