@@ -1,10 +1,10 @@
 /*
- * tokenizer_lists.c - tiktoken's list and Mistral's tekken.json (tokenizer_ranks.h).
+ * tokenizer_lists.c - see tokenizer_lists.h.
  *
  * A line of tiktoken's list is a token in base64, a space and its rank. In tekken.json special
  * tokens have the first ids, and the id of another token is its rank after them.
  */
-#include "foreign/tokenizer_ranks.h"
+#include "foreign/tokenizer_lists.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
