@@ -134,8 +134,7 @@ static enum attn_status write_json(const char *path, struct question *question,
         return write_document(question->call->out, question->host, made, err);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
     status = write_document(file, question->host, made, err);
-    if (status == ATTN_OK)
-        status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);
+    ATTN_THEN(status, at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err));
     attn_sink_free(file);
     return status;
 }
@@ -184,10 +183,10 @@ static enum attn_status show_run(struct question *question, const struct attn_ge
         rows[i] = (int64_t)i - (int64_t)made->n - 1;
     request->reading.places = &places;
     take_answer(&request->input, made);
-    if (request->input.ids && attn_chat_is_wanted(&request->chat)) {
+    if (request->input.ids && attn_chat_is_wanted(&request->chat))
         request->chat = (struct attn_chat_request){.form = "off"}; /* the ids have its form */
+    if (request->input.ids)
         request_begin_at_answer(question, made->n_prompt, made->n_prompt + made->n);
-    }
     status =
         !rows ? attn_error_no_memory(err)
         : made->n_prompt == 0

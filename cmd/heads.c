@@ -6,8 +6,6 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <string.h>
-
 #define PROBE_EXAMPLE "attn-cli probe -m fable induction --sort induction --limit 3"
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
@@ -88,14 +86,13 @@ static void choose_pairs(struct question *question)
 /* Whether TABLE shows types of heads, and no head has one. */
 static bool lacks_types(const struct attn_table *table)
 {
-    size_t c = 0, row = 0;
+    const size_t c = attn_table_find(table, "type");
+    size_t row = 0;
 
-    while (c < attn_table_n_column(table) && strcmp(attn_table_column(table, c)->name, "type") != 0)
-        c++;
     while (row < attn_table_n_row(table) &&
            attn_table_cell(table, row, c).type == ATTN_VALUE_MISSING)
         row++;
-    return c < attn_table_n_column(table) && row > 0 && row == attn_table_n_row(table);
+    return c < SIZE_MAX && row > 0 && row == attn_table_n_row(table);
 }
 
 /* Notes why the printed column of types is empty. */

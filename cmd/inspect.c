@@ -310,8 +310,7 @@ static enum attn_status inspect(struct call *call, struct attn_error *err)
     struct inspect_args *args = call->args;
     enum attn_status status = document_open(call, &args->document, err);
 
-    if (status == ATTN_OK)
-        status = work(args, &inspection, call->out, err);
+    ATTN_THEN(status, work(args, &inspection, call->out, err));
 
     interrupt_watch_weights(NULL);
     attn_shown_inspection_release(&inspection.shown);

@@ -106,8 +106,7 @@ static enum attn_status print_models(const struct model_catalog *catalog,
     enum attn_status status =
         at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err);
 
-    if (status == ATTN_OK)
-        status = tables_sort(args, &table, err);
+    ATTN_THEN(status, tables_sort(args, &table, err));
     if (status == ATTN_OK)
         status = outputs_are_wanted(&args->output) || args->order.columns
                      ? tables_write(args, table, &(struct attn_table_picture){.model = NULL}, 0,
@@ -125,8 +124,7 @@ static enum attn_status list_models(struct call *call, struct attn_error *err)
 
     ATTN_TRY(tables_check(call, &args->tables, ATTN_FIGURE_DEFAULT, err));
     status = model_catalog_open(&catalog, err);
-    if (status == ATTN_OK)
-        status = print_models(&catalog, &args->tables, call->out, err);
+    ATTN_THEN(status, print_models(&catalog, &args->tables, call->out, err));
     model_catalog_release(&catalog);
     return status;
 }

@@ -26,8 +26,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     request.selection = (struct attn_request_selection){.sites = NULL};
     status = attn_run_prepare(question->host, &request, &clean, err);
     request.input = *other;
-    if (status == ATTN_OK)
-        status = attn_run_prepare(question->host, &request, &corrupted, err);
+    ATTN_THEN(status, attn_run_prepare(question->host, &request, &corrupted, err));
     if (status == ATTN_OK) {
         if (!has_places) {
             question->picture.run = attn_run_labels(clean);

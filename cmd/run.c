@@ -194,11 +194,9 @@ static enum attn_status predict(const struct question *question, struct attn_err
     enum attn_status status =
         attn_result_tables(&question->tensors.result, &tables[0], &tables[1], err);
 
-    if (status == ATTN_OK)
-        status = attn_result_metric(&question->tensors.result, &tables[2], err);
+    ATTN_THEN(status, attn_result_metric(&question->tensors.result, &tables[2], err));
     at_stage(ATTN_STAGE_NONE, status, err);
-    if (status == ATTN_OK)
-        status = write_predictions(tables, question, err);
+    ATTN_THEN(status, write_predictions(tables, question, err));
     for (size_t i = 0; i < N_TABLE; i++)
         attn_table_free(tables[i]);
     return status;

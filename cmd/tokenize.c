@@ -355,9 +355,9 @@ static enum attn_status encode_text(const struct tokenize_args *args,
         ATTN_STAGE_INPUT,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
     attn_encoding_note(&encoding, tokenizer, (struct attn_notes){note_message, NULL, NULL});
-    if (status == ATTN_OK)
-        status = pairs_are_wanted(args) ? print_pairs(args, tokenizer, &encoding, out, err)
-                                        : print_tokens(args, tokenizer, &encoding, chat, out, err);
+    ATTN_THEN(status, pairs_are_wanted(args)
+                          ? print_pairs(args, tokenizer, &encoding, out, err)
+                          : print_tokens(args, tokenizer, &encoding, chat, out, err));
     attn_encoding_release(&encoding);
     return status;
 }

@@ -23,6 +23,7 @@
 #include "base/text/utf8.h"
 #include "catalog/catalog_internal.h"
 #include "catalog/cost.h"
+#include "circuit/answer_heads.h"
 #include "drawn/model_init.h"
 #include "explain/explain_internal.h"
 #include "extra.h"

@@ -98,10 +98,16 @@ static enum attn_status open_types(struct question *question, struct live *live,
     const struct attn_config *config = attn_model_config(model);
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
+    struct attn_head_type *types;
 
     if (option_find_given(question->call, "source|image") || config->is_encoder ||
-        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2 || attn_head_types_are_of(model))
+        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2)
         return ATTN_OK;
+    ATTN_TRY(attn_head_types_read(model, NULL, &types, err));
+    if (types) {
+        attn_free(types);
+        return ATTN_OK;
+    }
     question->unit = "texts";
     request.on_progress = question_on_progress;
     request.user = question;
@@ -115,12 +121,34 @@ static enum attn_status open_types(struct question *question, struct live *live,
     return ATTN_OK;
 }
 
+/* The options of screens and figures that need no next token. */
+#define OF_OTHERS "explain|heads|layers|sites|heatmap|top|next|target|label|grad|embeds|key-mask"
+
 /* Whether a figure shows all heads from the last token. */
 static bool is_under_last(const struct call *call)
 {
     const char *figure = option_text(call, "figure"), *queries = option_text(call, "queries");
 
     return figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
+}
+
+static double cost_of_pass(const struct question *question)
+{
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+    const struct attn_request *request = &question->request;
+    const double n_byte = 3, d = (double)config->d_model,
+                 n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
+
+    return 12 * d * d * (double)config->n_layer * n;
+}
+
+/* Whether the text, alone, has a next token. */
+static bool has_next(const struct question *question)
+{
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+
+    return !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
+           !option_find_given(question->call, "source|image");
 }
 
 /* Whether to find what each head does for the next token, by which a page and the first screen
@@ -131,24 +159,34 @@ static bool wants_effects(const struct question *question)
     static const double most = 2e10, most_of_page = 2e11; /* multiplications: about 0.2 s, 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const struct question_args *args = question->call->args;
-    const struct attn_request *request = &question->request;
-    const double n_byte = 3,
-                 n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
     const bool is_under = is_under_last(question->call);
     const bool is_page = is_under || output_path(&args->tables.output, "html");
-    double cost = 12.0 * (double)config->d_model * (double)config->d_model;
+    const double cost = cost_of_pass(question) * (double)(config->n_layer * config->n_head);
 
-    if (config->is_encoder || config->output == ATTN_OUTPUT_NONE ||
-        option_find_given(question->call, "source|image"))
+    if (!has_next(question))
         return false;
     if (option_text(question->call, "live"))
         return true;
-    cost *= (double)config->n_layer * (double)config->n_layer * (double)config->n_head * n;
     return cost <= (is_page ? most_of_page : most) &&
            (is_page || !outputs_are_wanted(&args->tables.output)) &&
            !(option_find_given(question->call, "queries|figure") && !is_under) &&
-           !option_find_given(question->call, "explain|heads|layers|sites|heatmap|"
-                                              "top|next|target|label|grad|embeds|key-mask");
+           !option_find_given(question->call, OF_OTHERS);
+}
+
+/* Finds the heads that make the next token for the first screen, which takes three passes; it goes
+ * without those of a model whose answer is no sum of parts. */
+static void open_answer(struct question *question, struct live *live)
+{
+    const double most = 2e11; /* multiplications: about 2 s */
+    struct attn_table_picture picture;
+    struct attn_error failure = {0};
+
+    if (question->tensors.has_first_screen && has_next(question) &&
+        !outputs_are_wanted(&question->args->tables.output) &&
+        !option_find_given(question->call, "queries|figure|" OF_OTHERS) &&
+        3 * cost_of_pass(question) <= most)
+        attn_answer_heads(question->host, &question->request, &live->answer, &picture, &failure);
+    question->tensors.look.answer = live->answer;
 }
 
 /* Finds how the next token of the text changes without each head. */
@@ -190,6 +228,7 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
                                   .request = &question->request,
                                   .image = question->args->prompt.asked.input.image};
 
+    open_answer(question, live);
     if (!size)
         return open_effects(question, live, err);
     if (strcmp(size, "-") != 0)
@@ -216,6 +255,7 @@ void live_release(void *own)
     attn_table_free(live->heads);
     attn_sink_free(live->written);
     attn_table_free(live->effects);
+    attn_table_free(live->answer);
     attn_free(live->text);
     free(live->reading);
 }

@@ -288,11 +288,10 @@ static enum attn_status find_model(const char *name, const struct running_args *
     struct model_catalog catalog;
     enum attn_status status = model_catalog_open(&catalog, err);
 
-    if (status == ATTN_OK)
-        status = find_in(&catalog, name, running, found, err);
-    if (status == ATTN_OK)
-        status = at_stage(ATTN_STAGE_MODEL,
-                          attn_catalog_find_projector(&catalog.catalog, name, projector, err), err);
+    ATTN_THEN(status, find_in(&catalog, name, running, found, err));
+    ATTN_THEN(status,
+              at_stage(ATTN_STAGE_MODEL,
+                       attn_catalog_find_projector(&catalog.catalog, name, projector, err), err));
     model_catalog_release(&catalog);
     return status;
 }
@@ -486,8 +485,7 @@ enum attn_status model_names_print(const char *prefix, struct attn_sink *out,
     struct model_catalog catalog;
     enum attn_status status = model_catalog_open(&catalog, err);
 
-    if (status == ATTN_OK)
-        status = attn_catalog_visit(&catalog.catalog, print_name, &names, err);
+    ATTN_THEN(status, attn_catalog_visit(&catalog.catalog, print_name, &names, err));
     model_catalog_release(&catalog);
     return at_stage(ATTN_STAGE_NONE, status, err);
 }

@@ -182,8 +182,7 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
     size_t n = 0;
     enum attn_status status = outputs_list(args, NULL, NULL, &items, &n, err);
 
-    if (status == ATTN_OK)
-        status = attn_host_check_outputs(host, items, n, err);
+    ATTN_THEN(status, attn_host_check_outputs(host, items, n, err));
     free(items);
     return status;
 }

@@ -190,8 +190,7 @@ static enum attn_status read_record(const char *path, struct text *text, struct 
     options.cancel = interrupt_flag();
     ATTN_TRY(attn_items_open(&options, &items, err));
     status = attn_items_next(items, &item, err);
-    if (status == ATTN_OK)
-        status = attn_items_next(items, &next, err);
+    ATTN_THEN(status, attn_items_next(items, &next, err));
     if (status == ATTN_OK && (!item || next || !item->input.text))
         status =
             problem(err, ATTN_STAGE_INPUT, next ? "--items takes a file of several proteins" : NULL,

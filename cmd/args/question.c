@@ -289,6 +289,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->items.args.columns = question->args->tables.order.columns;
     question->items.args.where = question->args->tables.order.where;
     question->items.args.n_where = question->args->tables.order.n_where;
+    question->items.args.is_narrow = !tables_have_pictures(&question->args->tables);
     question->unit = "items";
     question->reuse = true;
     if (items->asked.each.path)
@@ -355,8 +356,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     if (question->unsorted && picture->n_label > 0)
         status = tables_sort_copy(tables, picture->n_label, true, question->unsorted, &joint, err);
     table = joint ? joint : table;
-    if (status == ATTN_OK)
-        status = draw_tables(tables, table, picture, &run, question->call->out, err);
+    ATTN_THEN(status, draw_tables(tables, table, picture, &run, question->call->out, err));
     attn_table_free(joint);
     return status;
 }

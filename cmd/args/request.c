@@ -295,8 +295,7 @@ static enum attn_status explain(struct question *question, struct attn_error *er
         return write_explained_page(question, &question->tensors.outputs[0],
                                     err); /* a page of several heads */
     status = explainer ? ATTN_OK : start_explanation(question, &explainer, err);
-    if (status == ATTN_OK)
-        status = perform(question, explainer, err);
+    ATTN_THEN(status, perform(question, explainer, err));
     attn_explainer_free(explainer);
     return status;
 }
@@ -348,7 +347,8 @@ static void ask_for_next(struct question *question)
 /* Whether all outputs are pictures of the rows that are chosen: a page lets its reader choose. */
 static bool draws_chosen_rows(const struct question *question, enum attn_figure figure)
 {
-    const bool is_embedded = figure == ATTN_FIGURE_HEADS || figure == ATTN_FIGURE_UNDER;
+    const bool is_embedded =
+        figure == ATTN_FIGURE_HEADS || figure == ATTN_FIGURE_UNDER || figure == ATTN_FIGURE_ANSWER;
     const unsigned media = ATTN_MEDIUM_PNG | ATTN_MEDIUM_VECTOR | ATTN_MEDIUM_HEATMAP |
                            (is_embedded ? (unsigned)ATTN_MEDIUM_VIEWER : 0);
 
@@ -356,6 +356,28 @@ static bool draws_chosen_rows(const struct question *question, enum attn_figure 
         if ((question->tensors.outputs[i].format->medium & media) == 0)
             return false;
     return figure != ATTN_FIGURE_DEFAULT && figure != ATTN_FIGURE_PATCHES;
+}
+
+/* Draws the heads that make the next token, and takes the pictures from the outputs. */
+static enum attn_status draw_answer(struct question *question, struct attn_error *err)
+{
+    struct attn_request_outputs *outputs = &question->request.outputs;
+    const size_t n = outputs->n;
+
+    outputs->n = 0;
+    ATTN_TRY(attn_answer_heads(question->host, &question->request, &question->table,
+                               &question->picture, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_output *output = &question->tensors.outputs[i];
+
+        if (output->format->is_picture)
+            ATTN_TRY(attn_table_picture_write(question->table, &question->picture,
+                                              &question->tensors.look, output, err));
+        else
+            question->tensors.outputs[outputs->n++] = *output;
+    }
+    question->tensors.look.figure = ATTN_FIGURE_DEFAULT; /* of what is left */
+    return ATTN_OK;
 }
 
 bool request_begin_at_answer(struct question *question, size_t first, size_t n)
@@ -376,12 +398,20 @@ bool request_begin_at_answer(struct question *question, size_t first, size_t n)
 enum attn_status request_serve(struct question *question, struct attn_error *err)
 {
     struct attn_run **run = &question->tensors.run;
+    bool is_changed;
 
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
     ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
-    if (request_begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text),
-                                (*run)->text.n)) {
+    is_changed = request_begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text),
+                                         (*run)->text.n);
+    if (question->tensors.look.figure == ATTN_FIGURE_ANSWER) {
+        ATTN_TRY(draw_answer(question, err));
+        if (question->request.outputs.n == 0)
+            return ATTN_OK;
+        is_changed = true;
+    }
+    if (is_changed) {
         attn_run_free(*run);
         *run = NULL;
         question->request.on_note = NULL; /* the first run sent the notes */

@@ -59,10 +59,8 @@ static enum attn_status try_line(const struct command *command, const char *line
     struct call call = {.command = command};
     enum attn_status status = options_open(&call, err);
 
-    if (status == ATTN_OK)
-        status = read_line(&call, line, where, err);
-    if (status == ATTN_OK)
-        status = options_set_late(&call, err);
+    ATTN_THEN(status, read_line(&call, line, where, err));
+    ATTN_THEN(status, options_set_late(&call, err));
     options_close(&call);
     return status;
 }

@@ -623,8 +623,7 @@ enum attn_status help_json_print(struct attn_sink *out, const struct command *co
     }
     attn_json_end(&json);
     attn_buffer_append_char(&text, '\n');
-    if (status == ATTN_OK)
-        status = print_buffer(out, &text, err);
+    ATTN_THEN(status, print_buffer(out, &text, err));
     attn_buffer_release(&text);
     return status;
 }

@@ -53,6 +53,8 @@ beside write '^write, npy' --parts write,files --only numpy
 beside process '^6 tokens, --npy ' --parts process --only numpy,ONNX
 beside batch 'tokens +attn-cli heads --items' --parts batch --only transformers
 beside bert-base '^prefill, 6 tokens ' --family bert-base --parts prefill,feed --lengths 6
+try records.py '^attn-cli run --items --jsonl' "$python" $here/records.py "$cli" small 40 1
+try growth.py '^\| items of 6 to 34' "$python" $here/growth.py "$cli" 1 0
 try studies.py '^attn-cli ablate --items' "$python" $here/studies.py "$cli" "$model" 1 1
 try estimates.py 'the same to' "$python" $here/estimates.py "$cli" "$model" 6 1
 try families.py '^tiny-llama decode ' "$python" $here/families.py --models tiny-t5,tiny-llama --rounds 1 --tokens 6 --folder "$scratch/families"

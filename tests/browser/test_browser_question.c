@@ -752,6 +752,7 @@ static int row_of_largest(const cJSON *rows, const char *name)
 }
 
 #define CARDS "[...document.querySelectorAll('.a-card h3')].map(h => h.textContent).join()"
+#define CLOSE_CARD "document.querySelector('.a-card .a-close').click()"
 #define CHOOSE(n, value)                                                                           \
     "(s => { s.value = '" value "'; s.dispatchEvent(new Event('change')); return s.value; })("     \
     "document.querySelectorAll('#atlas select')[" #n "])"
@@ -771,6 +772,12 @@ START_TEST(atlas_shows_measures_and_opens_cards)
     rows = cJSON_GetObjectItem(json, "rows");
     attn_browser_load(browser, "p.html", "");
     assert_text("document.querySelectorAll('.a-point').length", "32");
+    /* one card is open: of the head that looks hardest in its text of the middle */
+    assert_text("(largest => document.querySelector('.a-card h3').textContent === 'Head ' + "
+                "attnPage.given.atlas.heads.find(h => h.texts[1][0].value === largest).name)("
+                "Math.max(...attnPage.given.atlas.heads.map(h => h.texts[1][0].value)))",
+                "true");
+    free(attn_browser_text(browser, CLOSE_CARD));
     assert_text(CARDS, "");
     assert_text("document.querySelector('h1').textContent", "Atlas of heads");
     assert_text("[...document.querySelector('#atlas select').children].map(g => g.label + ' ' + "
@@ -863,6 +870,7 @@ START_TEST(card_of_a_long_text_shows_what_is_near)
     RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines", "--heads",
         "3.2,3.6");
     attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(browser, CLOSE_CARD));
     free(attn_browser_text(browser, CHOOSE(2, "0")));
     assert_text("['', '.from', '.to'].map(what => document.querySelectorAll('.a-card .a-text "
                 ".token' + what).length).join()",
@@ -883,6 +891,7 @@ START_TEST(card_of_short_texts_names_its_axis)
     fclose(file);
     RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines");
     attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(browser, CLOSE_CARD));
     free(attn_browser_text(browser, CHOOSE(2, "0")));
     assert_text("document.querySelectorAll('.a-distances rect').length", "4");
     assert_text("(width => [...document.querySelectorAll('.a-distances text')].every(t => "

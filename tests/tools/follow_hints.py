@@ -56,6 +56,7 @@ EXCUSED = (
     ("makes a run of each", "instead of the picture and its text"),
     ("'NAME>0' uses such a name", "the name has control characters"),
     ("puts a text into the form of a conversation", "the text was taken as the value of --chat"),
+    ("--heatmap, --svg FILE, --html FILE", "the text was taken as the value of --plot"),
     ("give the model's file as the model", "the file that was given is the one that reads pictures"),
 )
 

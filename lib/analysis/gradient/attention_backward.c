@@ -339,8 +339,8 @@ static void finish_pattern(const struct tile_work *work, float *p, float *x)
 
         row[n] = attn_tile_softmax(
             &work->tile, kernels,
-            (struct attn_softmax_row){row, is_listed ? n : work->cells.n[i], n,
-                                      is_scored ? 1 : attn_tile_scale(&work->tile)});
+            &(struct attn_softmax_row){row, is_listed ? n : work->cells.n[i], n,
+                                       is_scored ? 1 : attn_tile_scale(&work->tile)});
     }
 }
 

@@ -288,8 +288,7 @@ enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn
                                 attn_quote_string(lines->path).text);
     for (const char *c = lines->text; status == ATTN_OK && *c; c++)
         lines->n += *c == '\n' || !c[1];
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(lines->items, lines->n + 1, err);
+    ATTN_THEN(status, ATTN_ALLOC(lines->items, lines->n + 1, err));
     for (size_t i = 0; status == ATTN_OK && i < lines->n; i++) {
         lines->items[i] = i == 0 ? lines->text : strchr(lines->items[i - 1], '\0') + 1;
         lines->items[i][strcspn(lines->items[i], "\n")] = '\0';

@@ -77,12 +77,9 @@ static struct attn_site_set sites_of(const struct attn_model *model,
 
     (void)dims;
 
-    for (size_t i = 0; i < N_KIND; i++) {
-        struct attn_error why_not = {0};
-
-        if (check_kind(model, layers, kinds[i], &why_not) == ATTN_OK)
+    for (size_t i = 0; i < N_KIND; i++)
+        if (check_kind(model, layers, kinds[i], NULL) == ATTN_OK)
             attn_sites_add(&sites, kinds[i]->site);
-    }
     return sites;
 }
 

@@ -46,11 +46,9 @@ static struct attn_site_set sites_of(const struct attn_model *model,
                                      const struct attn_attention *layers,
                                      const struct attn_dims *dims)
 {
-    struct attn_error why_not = {0};
-
     (void)dims;
-    return check(model, layers, all_sites(), &why_not) == ATTN_OK ? all_sites()
-                                                                  : (struct attn_site_set){0};
+    return check(model, layers, all_sites(), NULL) == ATTN_OK ? all_sites()
+                                                              : (struct attn_site_set){0};
 }
 
 /* Adds the chosen rows of EVENT, of a pattern, to the sums of its layer. */

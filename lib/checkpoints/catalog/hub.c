@@ -418,14 +418,11 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
 bool attn_hub_read_root(const char *path, struct attn_hub_name *name)
 {
     char entry[ATTN_HUB_NAME_SIZE], snapshots[ATTN_PATH_SIZE];
-    size_t end = strlen(path), begin;
+    size_t size;
+    const char *last = attn_path_last(path, &size);
 
-    while (end > 1 && attn_os_is_slash(path[end - 1]))
-        end--;
-    for (begin = end; begin > 0 && !attn_os_is_slash(path[begin - 1]);)
-        begin--;
-    snprintf(entry, sizeof entry, "%.*s", (int)(end - begin), path + begin);
-    return end - begin < sizeof entry && read_entry(entry, name) &&
+    snprintf(entry, sizeof entry, "%.*s", (int)size, last);
+    return size < sizeof entry && read_entry(entry, name) &&
            attn_path_join(path, "snapshots", snapshots) && attn_path_is_folder(snapshots);
 }
 

@@ -83,8 +83,7 @@ static enum attn_status convert_list(const struct attn_file *file, const struct 
 
     as_file.data = (unsigned char *)pickle.data;
     as_file.size = pickle.size;
-    if (status == ATTN_OK)
-        status = convert_pickle(&as_file, source, made, becomes, err);
+    ATTN_THEN(status, convert_pickle(&as_file, source, made, becomes, err));
     attn_buffer_release(&pickle);
     return status;
 }

@@ -94,6 +94,7 @@ struct dense_work {
     size_t ld;
     uint16_t *queries; /* [n_row, attn_kv_depth] in bfloat16 */
     int which;         /* which kernels to use: 0 for a full tile, 1 for the last tile */
+    bool is_rounded;   /* each row of the pattern was rounded in place */
     size_t n_edited;   /* number of rows that edits changed */
 };
 
@@ -233,6 +234,7 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
     const struct attn_kernels *kernels = work->dense->engine->kernels;
 
+    work->is_rounded = work->dense->is_bf16 && tile->z && !is_edited && !tile->feed->dropout;
     for (size_t i = 0; i < tile->n_row; i++) {
         float *row = work->x + i * work->ld, sum = 0, sink;
         const bool is_prefix = !is_listed && !is_after && !is_opened;
@@ -241,7 +243,7 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
             fill_masked(work, i, -INFINITY); /* undo edits of cells that are not listed */
         sink = attn_tile_softmax(
             tile, kernels,
-            (struct attn_softmax_row){
+            &(struct attn_softmax_row){
                 row + work->cells.first, is_prefix ? work->cells.n[i] : last - work->cells.first,
                 work->cells.last - work->cells.first, is_scored ? 1.0F : work->scale});
         if (tile->sink_weights)
@@ -256,6 +258,9 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
             row[j] /= sum;
         if (is_watched && !is_edited)
             store_row(work, site, i, 0); /* now, while the row is in the L1 cache */
+        if (work->is_rounded)
+            kernels->round_bf16(row + work->cells.first, work->cells.last - work->cells.first,
+                                (void *)(row + work->cells.first));
     }
     if (is_edited)
         apply_and_store(work, site, 0);
@@ -276,7 +281,7 @@ static void compute_z(struct dense_work *work, float *sums)
     const char *values = (const char *)tile->kv->values + work->cells.first * row_size;
     float *pattern = work->x + work->cells.first;
 
-    for (size_t i = 0; is_bf16 && i < tile->n_row; i++) /* each row is rounded in place */
+    for (size_t i = 0; is_bf16 && !work->is_rounded && i < tile->n_row; i++)
         kernels->round_bf16(pattern + i * work->ld, work->cells.last - work->cells.first,
                             (void *)(pattern + i * work->ld));
     for (size_t p = 0; p < panels->n_panel; p++) {

@@ -169,7 +169,7 @@ static void run_row(struct gather_work *work)
     }
     sink = attn_tile_softmax(
         tile, kernels,
-        (struct attn_softmax_row){work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale});
+        &(struct attn_softmax_row){work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale});
     if (tile->sink_weights)
         tile->sink_weights[work->i * tile->ld_sink] = sink;
     edit_and_store(work, ATTN_SITE_PATTERN, 0);

@@ -139,19 +139,19 @@ void attn_tile_score(const struct attn_tile *tile, const struct attn_kernels *ke
 }
 
 float attn_tile_softmax(const struct attn_tile *tile, const struct attn_kernels *kernels,
-                        struct attn_softmax_row row)
+                        const struct attn_softmax_row *row)
 {
     const float *sinks = tile->feed->attention->sinks;
     struct attn_running_softmax running = {.sum = 1};
     float weight;
 
     if (!sinks) {
-        kernels->softmax(row.x, row.n_valid, row.n, row.scale);
+        kernels->softmax(row->x, row->n_valid, row->n, row->scale);
         return 0;
     }
     running.max = sinks[tile->feed->attention->first_head + (size_t)tile->head];
-    weight = kernels->softmax_block(row.x, row.n_valid, row.n, row.scale, &running);
-    kernels->scale(row.x, 1 / running.sum, row.n_valid, row.x);
+    weight = kernels->softmax_block(row->x, row->n_valid, row->n, row->scale, &running);
+    kernels->scale(row->x, 1 / running.sum, row->n_valid, row->x);
     return weight / running.sum;
 }
 

@@ -135,7 +135,7 @@ struct attn_softmax_row {
     float scale;
 };
 float attn_tile_softmax(const struct attn_tile *tile, const struct attn_kernels *kernels,
-                        struct attn_softmax_row row);
+                        const struct attn_softmax_row *row);
 
 /* The unmasked cells in each row of a tile. */
 struct attn_tile_cells {

@@ -117,13 +117,9 @@ enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t si
 
 char *attn_strndup(const char *text, size_t size, struct attn_error *err)
 {
-    char *copy;
+    /* no block is that large, with the 0 at its end or without */
+    char *copy = attn_alloc_uninitialized(size < SIZE_MAX ? size + 1 : SIZE_MAX, 1, err);
 
-    if (size == SIZE_MAX) {
-        attn_error_no_memory(err);
-        return NULL;
-    }
-    copy = attn_alloc_uninitialized(size + 1, 1, err);
     if (!copy)
         return NULL;
     if (size > 0)

@@ -99,6 +99,10 @@ enum attn_reason {
             return attn_try_;                                                                      \
     } while (0)
 
+/* Makes CALL if nothing failed before, and sets STATUS to its status: the steps of a function that
+ * has something to release at its end. */
+#define ATTN_THEN(status, call) ((status) = (status) == ATTN_OK ? (call) : (status))
+
 enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512, ATTN_ERROR_FIELDS_SIZE = 96 };
 
 /* Initialize with = {0}. Not changed by calls that succeed. */

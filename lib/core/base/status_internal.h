@@ -5,10 +5,6 @@
 #include "base/note.h"
 #include "base/status.h"
 
-/* Makes CALL if nothing failed before, and sets STATUS to its status: the steps of a function that
- * has something to release at its end. */
-#define ATTN_THEN(status, call) ((status) = (status) == ATTN_OK ? (call) : (status))
-
 /* Ends a constructor with the status of CALL: on success sets *OUT to MADE, on failure calls
  * RELEASE. Returns the status. */
 #define ATTN_RETURN_MADE(call, out, made, release)                                                 \

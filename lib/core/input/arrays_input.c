@@ -20,8 +20,8 @@ static size_t size_of(const struct attn_ndarray *array, enum axis axis)
     return (int)axis <= array->rank ? array->shape[array->rank - (int)axis] : 1;
 }
 
-/* Requires that axis_a of array a and axis_b of array b have the same size. `expected` ends the
- * message. */
+/* Requires that axis_a of array a and axis_b of array b have the same size, if both are given.
+ * `expected` ends the message. */
 struct rule {
     const struct attn_ndarray *a;
     enum axis axis_a;
@@ -36,7 +36,7 @@ static enum attn_status check_rules(const struct rule *rules, size_t n, struct a
         const struct attn_ndarray *a = rules[i].a, *b = rules[i].b;
         char shape_a[ATTN_SHAPE_TEXT_SIZE], shape_b[ATTN_SHAPE_TEXT_SIZE];
 
-        if (size_of(a, rules[i].axis_a) != size_of(b, rules[i].axis_b))
+        if (a && b && size_of(a, rules[i].axis_a) != size_of(b, rules[i].axis_b))
             return attn_error_set(
                 err, ATTN_INVALID, "'%s' has the shape %s and '%s' %s, expected %s",
                 attn_quote_string(a->name).text, attn_shape_text(a->rank, a->shape, shape_a),
@@ -60,59 +60,35 @@ static enum attn_status check_heads(const struct attn_ndarray *queries,
                           attn_quote_string(keys->name).text, n_kv_head, n_head);
 }
 
-static enum attn_status fit_products(const struct attn_input *input,
-                                     struct attn_arrays_sizes *sizes, struct attn_error *err)
+/* Finds the sizes of queries, keys and values, or of scores with or without values. */
+static enum attn_status fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
+                            struct attn_error *err)
 {
-    const struct attn_ndarray *q = input->q, *k = input->k, *v = input->v;
+    const struct attn_ndarray *q = input->q, *k = input->k, *v = input->v, *scores = input->scores;
+    const struct attn_ndarray *rows = scores ? scores : q, *heads = k ? k : v ? v : scores;
     const struct rule rules[] = {
-        {q, RANK, k, RANK, "as many dimensions"},
-        {q, RANK, v, RANK, "as many dimensions"},
-        {q, BATCHES, k, BATCHES, "as many batches"},
-        {q, BATCHES, v, BATCHES, "as many batches"},
+        {rows, RANK, k, RANK, "as many dimensions"},
+        {rows, RANK, v, RANK, "as many dimensions"},
+        {rows, BATCHES, k, BATCHES, "as many batches"},
+        {rows, BATCHES, v, BATCHES, "as many batches"},
         {q, WIDTH, k, WIDTH, "keys as wide as queries"},
         {k, HEADS, v, HEADS, "as many heads of keys and of values"},
         {k, ROWS, v, ROWS, "as many values as keys"},
-    };
-    enum attn_status status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
-
-    *sizes = (struct attn_arrays_sizes){
-        .rank = q->rank,
-        .n_batch = size_of(q, BATCHES),
-        .n_head = size_of(q, HEADS),
-        .n_kv_head = size_of(k, HEADS),
-        .n_query = size_of(q, ROWS),
-        .n_key = size_of(k, ROWS),
-        .d_head = size_of(q, WIDTH),
-        .d_value = size_of(v, WIDTH),
-    };
-    return status == ATTN_OK ? check_heads(q, k, err) : status;
-}
-
-static enum attn_status fit_scores(const struct attn_input *input, struct attn_arrays_sizes *sizes,
-                                   struct attn_error *err)
-{
-    const struct attn_ndarray *scores = input->scores, *v = input->v;
-    const struct rule rules[] = {
-        {scores, RANK, v, RANK, "as many dimensions"},
-        {scores, BATCHES, v, BATCHES, "as many batches"},
         {scores, WIDTH, v, ROWS, "a value for each column of scores"},
     };
-    enum attn_status status;
 
+    ATTN_TRY(check_rules(rules, sizeof(rules) / sizeof(rules[0]), err));
     *sizes = (struct attn_arrays_sizes){
-        .rank = scores->rank,
-        .n_batch = size_of(scores, BATCHES),
-        .n_head = size_of(scores, HEADS),
-        .n_kv_head = size_of(v ? v : scores, HEADS),
-        .n_query = size_of(scores, ROWS),
-        .n_key = size_of(scores, WIDTH),
-        .d_head = 1,
+        .rank = rows->rank,
+        .n_batch = size_of(rows, BATCHES),
+        .n_head = size_of(rows, HEADS),
+        .n_kv_head = size_of(heads, HEADS),
+        .n_query = size_of(rows, ROWS),
+        .n_key = scores ? size_of(scores, WIDTH) : size_of(k, ROWS),
+        .d_head = scores ? 1 : size_of(q, WIDTH),
         .d_value = v ? size_of(v, WIDTH) : 0,
     };
-    if (!v)
-        return ATTN_OK;
-    status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
-    return status == ATTN_OK ? check_heads(scores, v, err) : status;
+    return check_heads(rows, heads, err);
 }
 
 enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
@@ -131,12 +107,10 @@ enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arr
                 attn_quote_string(array->name).text,
                 attn_shape_text(array->rank, array->shape, shape));
     }
-    if (input->scores && !input->q && !input->k)
-        return fit_scores(input, sizes, err);
-    if (!input->q || !input->k || !input->v || input->scores)
+    if (input->scores ? input->q || input->k : !input->q || !input->k || !input->v)
         return attn_error_set(err, ATTN_INVALID,
                               "expected the arrays q, k and v, or scores with or without v");
-    return fit_products(input, sizes, err);
+    return fit(input, sizes, err);
 }
 
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,

@@ -88,11 +88,7 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
         attn_buffer_append(&words->made, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
         words->offsets[words->n + i] = words->made.size;
     }
-    words->text = words->made.data;
-    words->n_text = words->made.size;
-    words->begin = words->offsets;
-    words->end = words->offsets + words->n;
-    return attn_buffer_check(&words->made, err);
+    return ATTN_OK;
 }
 
 /* Joins the two texts of a pair with a line feed between them. The tokens of the second text get
@@ -113,11 +109,7 @@ static enum attn_status join_words(const struct attn_input *input,
         words->offsets[words->n + i] = first + encoding->end[i];
     }
     attn_buffer_append(&words->made, input->pair, input->n_pair);
-    words->text = words->made.data;
-    words->n_text = words->made.size;
-    words->begin = words->offsets;
-    words->end = words->offsets + words->n;
-    return attn_buffer_check(&words->made, err);
+    return ATTN_OK;
 }
 
 static enum attn_status find_words(const struct attn_sequence *sequence, struct text_words *words,
@@ -132,9 +124,7 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
         words->residues = &sequence->tokens;
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
         words->added = &sequence->tokens;
-    if (sequence->encoding.n > 0 && input->pair)
-        return join_words(input, &sequence->encoding, sequence->is_in_second, words, err);
-    if (sequence->encoding.n > 0) {
+    if (sequence->encoding.n > 0 && !input->pair) {
         words->text = input->text;
         words->n_text = input->n_text;
         words->from = sequence->n_prompt;
@@ -143,10 +133,17 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
         words->n = sequence->n;
         return ATTN_OK;
     }
-    if (!sequence->tokens.bytes)
+    if (sequence->encoding.n == 0 && !sequence->tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "a position is named by a word, but the tokens have no text");
-    return make_words(sequence, words, err);
+    ATTN_TRY(sequence->encoding.n > 0
+                 ? join_words(input, &sequence->encoding, sequence->is_in_second, words, err)
+                 : make_words(sequence, words, err));
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
 }
 
 /* --- Where a word stands --------------------------------------------------------------------- */

@@ -100,8 +100,8 @@ static inline ATTN_TILE_CODE void attn_tile_use_square(const struct attn_gemm_sh
     attn_tile_use(&layout);
 }
 
-/* Multiplies with 2 x 2 tiles of sums: up to 32 rows and 32 columns. k is a multiple of 32, or less
- * than 32. */
+/* Multiplies with 2 x 2 tiles of sums, whose layout is in use: up to 32 rows and 32 columns. k is a
+ * multiple of 32, or less than 32. */
 static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_gemm_shape *s,
                                                             const uint16_t *a, const uint16_t *b,
                                                             float *c,
@@ -112,7 +112,6 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
     const uint16_t *b_below = is_tall ? b + ATTN_TILE_SIDE * s->ldb : b;
     float *c_below = is_tall ? c + ATTN_TILE_SIDE * s->ldc : c;
 
-    attn_tile_use_square(s);
     ATTN_TILE_BEGIN(0, c, ldc);
     if (is_wide)
         ATTN_TILE_BEGIN(1, c + ATTN_TILE_SIDE, ldc);
@@ -221,12 +220,15 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_depth(const struct attn_gem
         (n_square + paired - 1) / paired * ((s->m + paired - 1) / paired) + (n_low > 0);
     struct attn_tile_ahead ahead = {.next = next, .n_byte = 4 * s->m, .stride = 4 * s->lda};
     struct attn_gemm_shape part = *s;
-    size_t block = 0;
+    size_t block = 0, used = 0;
 
     for (size_t j = 0; j < s->m; j += paired)
         for (size_t i = 0; i < n_square; i += paired) {
             part.m = attn_tile_smaller(s->m - j, paired);
             part.n = attn_tile_smaller(n_square - i, paired);
+            if (used != ATTN_TILE_LINE * part.m + part.n)
+                attn_tile_use_square(&part);
+            used = ATTN_TILE_LINE * part.m + part.n;
             ahead.first = ATTN_TILE_SIDE * block++ / n_block;
             ahead.last = ATTN_TILE_SIDE * block / n_block;
             attn_tile_multiply_square(&part, a + 2 * j, b + i * s->ldb, c + i * s->ldc + j, &ahead);

@@ -285,7 +285,6 @@ enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                      const struct attn_tokenizer **tokenizer,
                                      struct attn_error *err)
 {
-    ATTN_NEED(err, host, tokenizer);
     ATTN_TRY(attn_host_source_tokenizer(host, tokenizer, err));
     *tokenizer = attn_tokenizer_target(*tokenizer);
     return ATTN_OK;

@@ -85,8 +85,8 @@ static enum attn_status write_header(struct safetensors_writer *w,
         add_fact(facts, &n_fact, "source_tokens", &source_texts);
     texts.has_failed |= options.has_failed | source_texts.has_failed;
     status = attn_buffer_check(&texts, err);
-    if (status == ATTN_OK)
-        status = attn_safetensors_write_header(w->array.base.sink, facts, n_fact, tensors, n, err);
+    ATTN_THEN(status,
+              attn_safetensors_write_header(w->array.base.sink, facts, n_fact, tensors, n, err));
     attn_buffer_release(&options);
     attn_buffer_release(&texts);
     attn_buffer_release(&source_texts);

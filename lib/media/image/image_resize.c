@@ -178,9 +178,8 @@ static enum attn_status resize_lines(const struct attn_image *image, size_t heig
     struct line_taps line = {0};
     enum attn_status status = make_image(height, width, out, err);
 
-    if (status == ATTN_OK)
-        status = is_rows ? make_taps(filter, image->width, width, &line, err)
-                         : make_taps(filter, image->height, height, &line, err);
+    ATTN_THEN(status, is_rows ? make_taps(filter, image->width, width, &line, err)
+                              : make_taps(filter, image->height, height, &line, err));
     if (status == ATTN_OK)
         (is_rows ? resize_rows : resize_columns)(image, &line, out);
     attn_free(line.taps);

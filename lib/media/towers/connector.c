@@ -119,66 +119,41 @@ static const struct attn_linear *out_of(const struct attn_connector *connector)
     return connector->deep ? &connector->deep->out : &connector->tower->weights.connector;
 }
 
-/* Returns the epsilon of the norm of cells. */
-static float eps_of(const struct attn_model *tower)
-{
-    const struct attn_config *config = &tower->config;
-
-    return config->vision.cell_eps > 0 ? config->vision.cell_eps : config->norm_eps;
-}
-
 /* Returns what the connector does to the patches of a cell. */
 static enum attn_cell_form cells_of(const struct attn_connector *connector)
 {
     return connector->deep ? ATTN_CELLS_NORMED : connector->tower->config.vision.cells;
 }
 
-/* Normalizes X [N, merge * merge * D] if the connector does. D_NORMED, the gradient of the result,
- * becomes that of X, which stays, unless it is NULL. */
-static enum attn_status norm_cells(const struct attn_connector *connector, size_t n, float *x,
-                                   float *d_normed, struct attn_error *err)
+/* Normalizes the rows X [N, width] of the connector: cells, or the patches before they are merged.
+ * D_NORMED, the gradient of the result, becomes that of X, which stays, unless it is NULL. */
+static enum attn_status norm_rows(const struct attn_connector *connector, size_t n, float *x,
+                                  float *d_normed, struct attn_error *err)
 {
+    const struct attn_model *tower = connector->tower;
     const struct attn_norm_weights *norm =
-        connector->deep ? &connector->deep->norm : &connector->tower->weights.ln_connector;
+        connector->deep ? &connector->deep->norm : &tower->weights.ln_connector;
+    const bool has_mean = cells_of(connector) != ATTN_CELLS_MERGED;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const float eps = eps_of(connector->tower);
+    const float cell_eps = tower->config.vision.cell_eps;
+    const float eps = cell_eps > 0 ? cell_eps : tower->config.norm_eps;
     const size_t d = norm->w.n;
     float *w;
 
     ATTN_TRY(ATTN_ALLOC(w, 2 * d, err));
     kernels->convert(norm->w.data, norm->w.dtype, d, w);
-    kernels->convert(norm->b.data, norm->b.dtype, d, w + d);
+    if (has_mean)
+        kernels->convert(norm->b.data, norm->b.dtype, d, w + d);
     for (size_t i = 0; i < n; i++, x += d) {
         const struct attn_norm_back back = {.x = x, .w = w, .n = d, .eps = eps};
 
         if (d_normed)
-            kernels->layer_norm_back(&back, d_normed + i * d, d_normed + i * d);
-        else
+            (has_mean ? kernels->layer_norm_back : kernels->rms_norm_back)(&back, d_normed + i * d,
+                                                                           d_normed + i * d);
+        else if (has_mean)
             kernels->layer_norm(x, w, w + d, d, eps, x);
-    }
-    attn_free(w);
-    return ATTN_OK;
-}
-
-/* Normalizes the N patches Y [N, D]. D_NORMED, the gradient of the result, becomes that of Y, which
- * stays, unless it is NULL. */
-static enum attn_status norm_patches(const struct attn_model *tower, size_t n, float *y,
-                                     float *d_normed, struct attn_error *err)
-{
-    const struct attn_vector *norm = &tower->weights.ln_connector.w;
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t d = norm->n;
-    float *w;
-
-    ATTN_TRY(ATTN_ALLOC(w, d, err));
-    kernels->convert(norm->data, norm->dtype, d, w);
-    for (size_t i = 0; i < n; i++, y += d) {
-        const struct attn_norm_back back = {.x = y, .w = w, .n = d, .eps = eps_of(tower)};
-
-        if (d_normed)
-            kernels->rms_norm_back(&back, d_normed + i * d, d_normed + i * d);
         else
-            kernels->rms_norm(y, w, d, eps_of(tower), y);
+            kernels->rms_norm(x, w, d, eps, x);
     }
     attn_free(w);
     return ATTN_OK;
@@ -195,7 +170,7 @@ static enum attn_status merge_patches(const struct attn_connector *connector, fl
     const struct attn_encoder_map map = {
         .linear = &tower->weights.connector_merge, .x = x, .n = n / (merge * merge), .y = y};
 
-    ATTN_TRY(norm_patches(tower, n, y, NULL, err));
+    ATTN_TRY(norm_rows(connector, n, y, NULL, err));
     spread_patches(grid, merge, tower->config.d_model, false, y, x);
     return attn_encoder_map(&map, connector->picture, err);
 }
@@ -220,7 +195,7 @@ enum attn_status attn_connector_run(const struct attn_connector *connector, floa
         join_patches(&picture->grid, merge, tower->config.d_model, false, y, joined);
     }
     if (cells_of(connector) == ATTN_CELLS_NORMED)
-        ATTN_TRY(norm_cells(connector, map.n, joined, NULL, err));
+        ATTN_TRY(norm_rows(connector, map.n, joined, NULL, err));
     if (in_of(connector)->weight.data) {
         const struct attn_encoder_map in = {
             .linear = in_of(connector), .x = map.x, .n = map.n, .y = hidden, .activation = "gelu"};
@@ -297,7 +272,7 @@ static enum attn_status merged_back(const struct way_back *b, float *dy, struct 
     ATTN_TRY(attn_encoder_map(&map, b->of.picture, err));
     spread_patches(grid, merge, d_model, true, b->x, dy);
     memcpy(dy, b->x, n * d_model * sizeof *dy);
-    return norm_patches(tower, n, b->y, dy, err);
+    return norm_rows(&b->of, n, b->y, dy, err);
 }
 
 static enum attn_status go_back(const struct way_back *b, const float *d_rows, float *dy,
@@ -320,12 +295,12 @@ static enum attn_status go_back(const struct way_back *b, const float *d_rows, f
     join_patches(grid, merge, d_model, false, b->y, b->x);
     if (cells_of(&b->of) == ATTN_CELLS_NORMED) {
         memcpy(dy, b->x, b->n * in_of(&b->of)->weight.n_row * sizeof *dy);
-        ATTN_TRY(norm_cells(&b->of, b->n, b->x, NULL, err));
+        ATTN_TRY(norm_rows(&b->of, b->n, b->x, NULL, err));
     }
     if (has_hidden)
         ATTN_TRY(hidden_back(b, b->x, b->y, err));
     if (cells_of(&b->of) == ATTN_CELLS_NORMED)
-        ATTN_TRY(norm_cells(&b->of, b->n, dy, b->y, err));
+        ATTN_TRY(norm_rows(&b->of, b->n, dy, b->y, err));
     join_patches(grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);
     return ATTN_OK;
 }

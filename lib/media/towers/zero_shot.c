@@ -1,17 +1,29 @@
-/* zero_shot.c - see zero_shot.h. */
+/*
+ * zero_shot.c - see zero_shot.h. A tower or a sentence model becomes a classifier, whose labels are
+ * texts or pictures.
+ *
+ *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
+ *         + logit_bias, in SigLIP
+ *     logits[i] = cos(sentence_embed, sentence_embed of label i)
+ *
+ * The output layer divides the input's vector by its length. The lengths of the labels' vectors and
+ * the scale are part of the rows of the output matrix.
+ */
 #include "towers/zero_shot.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "forward/session_pack.h"
 #include "input/pass.h"
 #include "input/sequence.h"
+#include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "predict/prediction.h"
 #include "towers/before_pictures.h"
-#include "towers/model_zero_shot.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { N_TOGETHER = 32 }; /* number of texts that are fed together */
@@ -199,6 +211,96 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
+/* Computes ROW [d] = SCALE * EMBED / its length. If EMBED is all 0, ROW is not changed. */
+static void fill_row(const float *embed, size_t d, double scale, float *row)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < d; i++)
+        sum += (double)embed[i] * (double)embed[i];
+    for (size_t i = 0; i < d && sum > 0; i++)
+        row[i] = (float)((double)embed[i] / sqrt(sum) * scale);
+}
+
+/* Whether MODEL, the tower of texts, has a bias of logits, which is SigLIP's. *bias is its value.
+ */
+static bool find_logit_bias(const struct attn_model *model, float *bias)
+{
+    const struct attn_vector *vector = &model->weights.logit_bias;
+
+    *bias = 0;
+    if (vector->data)
+        attn_kernels_find(ATTN_ISA_BEST)->convert(vector->data, vector->dtype, 1, bias);
+    return vector->data != NULL;
+}
+
+/* Returns exp(logit_scale), the factor of cosines, of MODEL, the tower of texts. */
+static double logit_scale_of(const struct attn_model *model)
+{
+    const struct attn_tensor *tensor = &model->weights.logit_scale;
+    float scale = 0;
+
+    attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, 1, &scale);
+    return attn_exp((double)scale);
+}
+
+/* Creates a classifier: MODEL, a tower or a sentence model, whose logits are the scaled cosines of
+ * its vector and those of LABELS. TEXTS is the tower of texts. Borrows MODEL and the names. */
+static enum attn_status make_model(const struct attn_model *model, const struct attn_model *texts,
+                                   const struct labelling *labels, struct attn_model **labelled,
+                                   struct attn_error *err)
+{
+    const size_t d = model->config.d_projected;
+    const double scale = model->config.is_sentence ? 1 : logit_scale_of(texts);
+    float bias;
+    const bool has_bias = find_logit_bias(texts, &bias);
+    struct attn_model *made;
+    struct attn_config *config;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    *made = *model;
+    made->label_rows = attn_alloc(labels->n, (d + 1) * sizeof *made->label_rows, err);
+    made->label_names = attn_alloc(labels->n, sizeof *made->label_names, err);
+    if (!made->label_rows || !made->label_names) {
+        attn_free(made->label_rows);
+        attn_free((void *)made->label_names);
+        attn_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    memcpy(made->label_names, labels->names, labels->n * sizeof *made->label_names);
+    for (size_t i = 0; i < labels->n; i++)
+        fill_row(labels->embeds + i * d, d, scale, made->label_rows + i * d);
+    for (size_t i = 0; i < labels->n; i++)
+        made->label_rows[labels->n * d + i] = bias;
+    config = &made->config;
+    config->n_vocab = labels->n;
+    config->labels = made->label_names;
+    config->output = ATTN_OUTPUT_OWN;
+    config->task = ATTN_TASK_SEQUENCE;
+    config->pooling = ATTN_POOLING_PROJECTED;
+    if (config->image.patch_height > 0)
+        config->image.pooling = ATTN_POOLING_PROJECTED;
+    if (config->is_sentence)
+        config->label_kind = ATTN_LABELS_VALUE;
+    made->weights.unembed.weight = (struct attn_matrix){.data = made->label_rows,
+                                                        .dtype = ATTN_DTYPE_F32,
+                                                        .n_row = d,
+                                                        .n_col = labels->n,
+                                                        .row_stride = 1,
+                                                        .col_stride = d,
+                                                        .group = labels->n};
+    if (has_bias) { /* each label has a probability for itself */
+        config->label_kind = ATTN_LABELS_MULTI;
+        config->has_output_bias = true;
+        made->weights.unembed.bias = (struct attn_vector){.data = made->label_rows + labels->n * d,
+                                                          .dtype = ATTN_DTYPE_F32,
+                                                          .n = labels->n,
+                                                          .group = labels->n};
+    }
+    *labelled = made;
+    return ATTN_OK;
+}
+
 /* Creates a host with HOST's threads, whose model is a classifier with the labels of LABELLING. */
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
@@ -206,17 +308,11 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     const struct attn_config *config = attn_model_config(host->model);
     const struct attn_model *texts =
         config->image.patch_height > 0 ? labelling->labels->model : host->model;
-    struct attn_zero_shot_labels labels = {
-        .names = labelling->names,
-        .embeds = labelling->embeds,
-        .n = labelling->n,
-        .scale = config->is_sentence ? 1 : attn_model_logit_scale(texts)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
-    labels.has_bias = attn_model_logit_bias(texts, &labels.bias);
-    status = made ? attn_model_zero_shot(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
+    status = made ? make_model(host->model, texts, labelling, &model, err) : ATTN_NO_MEMORY;
     if (status != ATTN_OK) {
         attn_free(made);
         return status;

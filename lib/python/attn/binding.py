@@ -518,6 +518,7 @@ ATTN_FIGURE_MATRIX = 1
 ATTN_FIGURE_GRID = 2
 ATTN_FIGURE_HEADS = 13
 ATTN_FIGURE_UNDER = 17
+ATTN_FIGURE_ANSWER = 21
 ATTN_FIGURE_ARCS = 12
 ATTN_FIGURE_TOKENS = 4
 ATTN_FIGURE_PATCHES = 6
@@ -528,7 +529,7 @@ ATTN_FIGURE_LIFE = 11
 ATTN_FIGURE_PAIR = 14
 ATTN_FIGURE_CIRCUIT = 16
 ATTN_FIGURE_STRIP = 20
-ATTN_N_FIGURE = 21
+ATTN_N_FIGURE = 22
 ATTN_PATCHES_USUAL = 0
 ATTN_PATCHES_TILES = 1
 ATTN_PATCHES_WHOLE = 2
@@ -2009,6 +2010,7 @@ attn_picture_options._fields_ = [
     ("chosen", c_char_p),
     ("patches", c_int),
     ("effects", c_void_p),
+    ("answer", c_void_p),
     ("types", POINTER(attn_blob)),
 ]
 attn_output._fields_ = [
@@ -2275,6 +2277,7 @@ attn_study_args._fields_ = [
     ("columns", c_char_p),
     ("where", POINTER(c_char_p)),
     ("n_where", c_size_t),
+    ("is_narrow", c_bool),
 ]
 attn_items_args._fields_ = [
     ("items", attn_items_options),

@@ -134,8 +134,8 @@ enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *e
 
 /* --- circuit_places.c ------------------------------------------------------------------------- */
 
-/* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, and from a pass
- * over RUN, the clean text. */
+/* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, or if that is
+ * NULL leaves sums and positions as they are; and from a pass over RUN, the clean text. */
 enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
                                           const struct attn_run *run,
                                           struct attn_circuit_place *places,

@@ -103,7 +103,7 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
     struct looking looking = {.edges = edges, .places = places};
     enum attn_status status;
 
-    for (size_t w = 0; w < edges->n_writer; w++) {
+    for (size_t w = 0; sums && w < edges->n_writer; w++) {
         double most = 0;
 
         places[w] = (struct attn_circuit_place){.weight = (double)NAN};

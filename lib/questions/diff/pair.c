@@ -50,63 +50,48 @@ const struct attn_table_view attn_pair_map_view = {
 /* One of the two runs. */
 struct side {
     struct attn_run *run; /* owns */
-    float *row;           /* [text.n] owns; the weights */
-    float *map;           /* [text.n, text.n] owns; those of a map; NaN: masked, or not selected */
-    int layer, head;      /* of the map */
-    bool *is_common;      /* [text.n] owns; whether the other text has the token, too */
+    bool is_map;
+    float *rows;             /* [1 or, of a map, text.n, text.n] owns; NaN: masked, not selected */
+    struct attn_location at; /* of the head */
+    bool *is_common;         /* [text.n] owns; whether the other text has the token, too */
     size_t query;
     struct attn_result result; /* owns */
 };
 
-/* Keeps the one row (attn_trace_fn). */
-static enum attn_status on_row(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err)
+/* Keeps the rows of the one head, or the one row (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
 {
     struct side *side = user;
-    const size_t n = side->run->text.n;
-
-    if (attn_location_is_cross(attn_selection_dims(attn_run_selection(side->run)), &event->at))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "the query is none of the keys, and '`figure pair`' draws arcs within "
-                           "each text");
-    if (side->row || event->n_row != 1) {
-        attn_refuse(err, ATTN_STAGE_OPTIONS,
-                    "several rows are selected, '`figure pair`' shows one");
-        return attn_error_hint(err, "choose one head and one query: `heads 2.5` `queries -1`");
-    }
-    side->query = event->row0;
-    ATTN_TRY(ATTN_ALLOC(side->row, n, err));
-    attn_event_copy_row(event, 0, side->row, n);
-    return ATTN_OK;
-}
-
-/* Keeps the rows of the one head (attn_trace_fn). */
-static enum attn_status on_map(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err)
-{
-    struct side *side = user;
-    const size_t n = side->run->text.n;
+    const struct attn_dims *dims = attn_selection_dims(attn_run_selection(side->run));
+    const char *figure = side->is_map ? "matrix" : "pair";
+    const size_t n = side->run->text.n, n_row = side->is_map ? n : 1;
     struct attn_cells cells;
 
-    if (attn_stack_is_encoder(event->at.stack) ||
-        attn_location_is_cross(attn_selection_dims(attn_run_selection(side->run)), &event->at))
+    if (attn_stack_is_encoder(event->at.stack) || attn_location_is_cross(dims, &event->at))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "the head has keys of the source, and '`figure matrix`' compares those "
-                           "of each text");
-    if (side->map && (side->layer != event->at.layer || side->head != event->at.head))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "several heads are selected, '`figure matrix`' shows one: `heads 2.5`");
-    if (!side->map) {
-        ATTN_TRY(ATTN_ALLOC(side->map, attn_size_mul(n, n), err));
-        for (size_t i = 0; i < n * n; i++)
-            side->map[i] = NAN;
+                           "the head has keys of the source, and '`figure %s`' compares those of "
+                           "each text",
+                           figure);
+    if (side->rows ? !side->is_map || attn_location_compare(&side->at, &event->at) != 0
+                   : event->n_row > n_row) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "several %s are selected, '`figure %s`' shows one",
+                    side->is_map ? "heads" : "rows", figure);
+        return attn_error_hint(
+            err, side->is_map ? "choose one: `heads 2.5`"
+                              : "choose one head and one query: `heads 2.5` `queries -1`");
     }
-    side->layer = event->at.layer;
-    side->head = event->at.head;
+    if (!side->rows) {
+        ATTN_TRY(ATTN_ALLOC(side->rows, attn_size_mul(n_row, n), err));
+        for (size_t i = 0; i < n_row * n; i++)
+            side->rows[i] = NAN;
+        side->at = event->at;
+        side->query = event->row0;
+    }
     for (size_t r = 0; r < event->n_row; r++)
         for (struct attn_row row = attn_event_row(event, r); attn_row_next(&row, &cells);)
-            memcpy(side->map + (event->row0 + r) * n + cells.first, cells.values,
-                   cells.n * sizeof *cells.values);
+            memcpy(side->rows + (side->is_map ? event->row0 + r : 0) * n + cells.first,
+                   cells.values, cells.n * sizeof *cells.values);
     return ATTN_OK;
 }
 
@@ -115,8 +100,9 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
                                  bool is_map, struct side *side, struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_trace trace = {.on_event = is_map ? on_map : on_row, .user = side};
+    struct attn_trace trace = {.on_event = on_rows, .user = side};
 
+    side->is_map = is_map;
     ATTN_TRY(attn_options_read(given, &request, err));
     request.selection.sites = "pattern";
     if (!is_map && !attn_number_list_is_given(&request.selection.queries))
@@ -192,6 +178,12 @@ static bool is_first(const struct attn_predictions *predictions, int32_t id)
     return i < predictions->n_top && i < N_NEXT;
 }
 
+/* Returns weight AT of SIDE; 0 if it is masked. */
+static float weight_at(const struct side *side, size_t at)
+{
+    return isnan(side->rows[at]) ? 0 : side->rows[at];
+}
+
 /* Appends the rows of SIDES[I]: its tokens, and the next tokens that are among the first of either
  * side. */
 static enum attn_status append_side(const struct side sides[2], size_t i, struct attn_table *table,
@@ -215,7 +207,7 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
             cells[TOKEN] =
                 token_cell(labels->tokens ? labels->tokens[k] : NULL,
                            labels->tokens ? labels->token_sizes[k] : 0, labels->ids[k], room);
-            cells[WEIGHT] = attn_cell_real((double)side->row[k]);
+            cells[WEIGHT] = attn_cell_real((double)weight_at(side, k));
         } else {
             cells[TOKEN] = token_cell(next->token, next->token_size, (int32_t)next->id, room);
             cells[PROB] = attn_cell_real(next->prob);
@@ -250,12 +242,6 @@ static enum attn_status make(struct side sides[2], struct attn_table *table, str
     return status;
 }
 
-/* Returns weight AT of SIDE; 0 if it is masked. */
-static float weight_at(const struct side *side, size_t at)
-{
-    return isnan(side->map[at]) ? 0 : side->map[at];
-}
-
 /* Appends the rows of map PART: that of a side, or 2 for their difference. */
 static enum attn_status append_map(const struct side sides[2], size_t part,
                                    struct attn_table *table, struct attn_error *err)
@@ -266,7 +252,7 @@ static enum attn_status append_map(const struct side sides[2], size_t part,
     const size_t n = side->run->text.n;
 
     for (size_t at = 0; at < n * n; at++) {
-        const bool is_masked = isnan(side->map[at]) && (part < 2 || isnan(sides[0].map[at]));
+        const bool is_masked = isnan(side->rows[at]) && (part < 2 || isnan(sides[0].rows[at]));
         const double weight =
             part < 2 ? (double)weight_at(side, at)
                      : (double)weight_at(&sides[1], at) - (double)weight_at(&sides[0], at);
@@ -318,8 +304,7 @@ static enum attn_status compare(struct attn_host *host, const struct attn_reques
     ATTN_THEN(status, is_map ? make_maps(sides, made, err) : make(sides, made, err));
     for (size_t i = 0; i < 2; i++) {
         attn_run_free(sides[i].run);
-        attn_free(sides[i].row);
-        attn_free(sides[i].map);
+        attn_free(sides[i].rows);
         attn_free(sides[i].is_common);
         attn_result_release(&sides[i].result);
     }

@@ -626,6 +626,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     frame->request.selection.heads = chosen;
     heads->has_pairs = attn_number_list_is_given(&args->to) ||
                        (attn_number_list_is_given(&args->from) && !has_prompt);
+    attn_heads_narrow(heads);
     if (model->encoder && !heads->has_pairs && !args->pattern)
         heads->encoder = &model->encoder->config;
     ATTN_TRY(list_heads(heads, err));

@@ -71,6 +71,7 @@ struct attn_heads_run {
     struct attn_answer answer;          /* with has_effect */
     double whole;                       /* with PATCHED: difference of both texts */
     bool has_right;                     /* the column `right` is shown */
+    bool lacks_types;                   /* the caller of the study does not read them */
     bool needs_parks;                   /* parks are left out, or a reading knows them */
     bool needs_count;                   /* a reading needs a second pass */
     double drop_sinks;                  /* of the request, whose own maps are not made */
@@ -84,13 +85,16 @@ struct attn_heads_run {
 
 /* --- Arguments (heads_table.c) ---------------------------------------------------------------- */
 
-/* Whether ARGS ask for types; for an answer of the model; for the answer without each head. */
-bool attn_heads_have_types(const struct attn_heads_args *args);
+/* Whether HEADS have types; ARGS ask for an answer of the model; for that without each head. */
+bool attn_heads_have_types(const struct attn_heads_run *heads);
 bool attn_heads_have_answer(const struct attn_heads_args *args);
 bool attn_heads_have_ablation(const struct attn_heads_args *args);
 
 /* Whether INPUT has a picture beside a text. */
 bool attn_heads_have_picture(const struct attn_input *input);
+
+/* Leaves out of HEADS the measures and types that the caller of the study does not read. */
+void attn_heads_narrow(struct attn_heads_run *heads);
 
 /* `draw` and `shows` of the procedure; the flags of columns without options, of MEASURES. */
 void attn_heads_draw(const void *given, struct attn_drawn *drawn);
@@ -166,7 +170,7 @@ enum attn_status attn_head_weights_list(struct attn_frame *frame, const char *he
 
 /* --- Probes (heads_probe.c) ------------------------------------------------------------------- */
 
-enum { ATTN_NEEDLE_LENGTH = 8 }; /* tokens that come again */
+enum { ATTN_NEEDLE_LENGTH = 8 /* tokens that come again */, ATTN_MOST_OWN_TEXTS = 24 };
 
 /* Returns the place of a needle among LENGTH tokens. It and the token after it are among them. */
 static inline size_t attn_needle_place(size_t length, double depth)
@@ -188,7 +192,7 @@ struct attn_probes {
     struct attn_study_args study;
     /* Of texts that the model writes (heads_own_texts.c), each of at most `length` tokens: */
     int32_t *texts; /* [n_input, length] owns */
-    struct attn_input inputs[4];
+    struct attn_input inputs[ATTN_MOST_OWN_TEXTS];
     size_t n_input;
     struct attn_table *random; /* owns; the heads over a probe of random tokens */
 };

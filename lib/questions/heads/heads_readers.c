@@ -25,7 +25,7 @@ static enum attn_status choose_measures(struct attn_heads_run *heads, struct att
 {
     struct attn_frame *frame = &heads->frame;
 
-    if (!attn_heads_have_types(heads->args))
+    if (!attn_heads_have_types(heads))
         return ATTN_OK;
     if (!frame->stream)
         frame->request.selection.sites = "pattern,resid_pre";

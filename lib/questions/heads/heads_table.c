@@ -1,6 +1,7 @@
 /* heads_table.c - the table of `heads`: its columns, rows and pictures. */
 #include "heads/heads_internal.h"
 
+#include "base/text/fixed_text.h"
 #include "measures/head_kind.h"
 #include "tables/table_internal.h"
 
@@ -121,13 +122,14 @@ const int attn_head_column_of[ATTN_N_MEASURE] = {
 #undef COLUMN_OF
 };
 
-bool attn_heads_have_types(const struct attn_heads_args *args)
+bool attn_heads_have_types(const struct attn_heads_run *heads)
 {
+    const struct attn_heads_args *args = heads->args;
     /* `weight` alone saves the time for measures and percentiles */
     const bool is_weight = args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
 
     return !is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
-           !args->renormalizes && !args->is_needle;
+           !args->renormalizes && !args->is_needle && !heads->lacks_types;
 }
 
 bool attn_heads_have_answer(const struct attn_heads_args *args)
@@ -245,8 +247,8 @@ uint64_t attn_heads_shows(const void *state)
 
     return (args->by == ATTN_HEADS_BY_LAYER ? 0 : SHOW_HEAD) |
            (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
-           (attn_heads_have_types(args) ? SHOW_TYPE : 0) |
-           (attn_heads_have_types(args) && args->has_shares ? SHOW_SHARES : 0) |
+           (attn_heads_have_types(heads) ? SHOW_TYPE : 0) |
+           (attn_heads_have_types(heads) && args->has_shares ? SHOW_SHARES : 0) |
            (args->pattern ? SHOW_PATTERN : 0) | (args->n_near > 0 ? SHOW_SINKS : 0) |
            (args->is_needle ? SHOW_NEEDLE : 0) |
            (!heads->has_pairs                      ? 0
@@ -257,6 +259,46 @@ uint64_t attn_heads_shows(const void *state)
            (args->effects & ATTN_HEADS_PATCHED ? SHOW_PATCHED : 0) |
            (args->has_effect ? SHOW_EFFECT : 0) | (heads->has_right ? SHOW_RIGHT : 0) |
            heads->shown * SHOW_MEASURES;
+}
+
+/* Returns the flags of the columns in LIST, "NAME,NAME=VALUE,NAME:up" or NULL, of which a spread
+ * may be named; all flags if there is another name. */
+static uint64_t flags_of(const char *list)
+{
+    uint64_t flags = 0;
+
+    for (size_t size; list; list = list[size] ? list + size + 1 : NULL) {
+        const size_t n = strcspn(list, ",=:");
+        uint64_t found = UINT64_MAX;
+
+        size = strcspn(list, ",");
+        for (int i = 0; i < ATTN_N_HEAD_COLUMN; i++) {
+            const size_t end = strlen(attn_head_columns[i].name);
+
+            if (n >= end && strncmp(list, attn_head_columns[i].name, end) == 0 &&
+                (n == end || attn_text_has_word("_sd _se _low _high", list + end, n - end)))
+                found = attn_head_columns[i].shown;
+        }
+        flags |= found;
+    }
+    return flags;
+}
+
+void attn_heads_narrow(struct attn_heads_run *heads)
+{
+    const struct attn_study_args *study = heads->args->study;
+    uint64_t read;
+
+    /* a caller of an earlier version has a shorter struct */
+    if (!study || study->size < sizeof *study || !study->is_narrow || !study->columns)
+        return;
+    read = flags_of(study->columns) | flags_of(study->sort) | flags_of(study->fdr);
+    for (size_t i = 0; i < study->n_where; i++)
+        read |= flags_of(study->where[i]);
+    if ((read & ~attn_heads_shows(heads)) != 0)
+        return; /* a label, the number of items, which depends on all columns, or an error */
+    heads->shown &= read / SHOW_MEASURES;
+    heads->lacks_types = (read & (SHOW_TYPE | SHOW_SHARES)) == 0;
 }
 
 uint64_t attn_heads_flags(attn_measure_set measures)
@@ -286,12 +328,8 @@ static void put_random(const struct attn_heads_args *args, size_t row, struct at
 {
     const struct attn_table *table = args->random;
     const struct attn_cell type = attn_table_cell(table, row, attn_table_find(table, "type"));
-    const struct attn_cell induction =
-        attn_cell_string(attn_head_kind_at(ATTN_MIX_INDUCTION)->name);
-    const struct attn_cell duplicate =
-        attn_cell_string(attn_head_kind_at(ATTN_MIX_DUPLICATE)->name);
 
-    if (attn_cell_is_equal(&type, &induction) || attn_cell_is_equal(&type, &duplicate))
+    if (attn_cell_word(&type, "induction duplicate") < SIZE_MAX)
         cells[ATTN_HEAD_TYPE] = type;
 }
 
@@ -393,9 +431,9 @@ enum attn_status attn_heads_derive(const void *args, const struct attn_fold_mean
         double sums[ATTN_N_MIX_NUMBER];
         struct attn_head_mix mix;
 
-        for (size_t i = 0; i < ATTN_N_MIX_NUMBER && attn_heads_have_types(args); i++)
-            sums[i] = means->more[row * ATTN_N_MIX_NUMBER + i] * (double)means->n_item;
-        if (attn_heads_have_types(args)) {
+        if (means->n_more >= ATTN_N_MIX_NUMBER) {
+            for (size_t i = 0; i < ATTN_N_MIX_NUMBER; i++)
+                sums[i] = means->more[row * ATTN_N_MIX_NUMBER + i] * (double)means->n_item;
             memcpy(&mix, sums, sizeof mix);
             put_type(args, &mix, cells);
             cells[ATTN_HEAD_PARK] = park; /* a mean of items, as other columns */

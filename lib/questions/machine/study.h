@@ -98,6 +98,9 @@ struct attn_study_args {
     const char *columns;
     const char *const *where; /* [n_where] */
     size_t n_where;
+    /* the caller reads only what `sort`, `fdr`, `columns` and `where` name: `heads` does not
+     * compute other measures, and `each` lacks them */
+    bool is_narrow;
 };
 
 /* The arguments about items that every question shares: the file of items, the study, and the file

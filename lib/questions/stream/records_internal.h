@@ -31,7 +31,7 @@ enum attn_record_rows_form {
     ATTN_RECORD_ROWS_CSV,
     ATTN_RECORD_ROWS_JSON,
     ATTN_RECORD_ROWS_DOCUMENT, /* one document of JSON */
-    ATTN_RECORD_ROWS_TEXTS /* only the first column of a row */
+    ATTN_RECORD_ROWS_TEXTS     /* only the first column of a row */
 };
 
 /* The contents of the outputs, equal for all records. */

@@ -42,14 +42,14 @@ struct circuit {
 
 /* --- Edges ------------------------------------------------------------------------------------ */
 
-/* Reads the name of a part: "input", "2.5", "2.mlp", "3.0.q", "logits". */
+/* Reads the name of a part: "input", "2.5", "2.mlp", "3.0.q", "logits", which none means, too. */
 static bool read_part(const struct attn_cell *cell, struct part *part)
 {
     char name[64], *at;
 
-    *part = (struct part){.head = -1};
+    *part = (struct part){.head = -1, .layer = INT64_MAX};
     if (cell->type != ATTN_VALUE_TEXT || cell->size >= sizeof name)
-        return false;
+        return cell->type == ATTN_VALUE_MISSING;
     if (attn_cell_word(cell, "input logits") < SIZE_MAX) {
         part->layer = *cell->text == 'i' ? -1 : INT64_MAX;
         return true;
@@ -173,14 +173,23 @@ static enum attn_status find_links(struct attn_figure_pen *pen, struct circuit *
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Writes the answer, with the metric of both texts: "are - is  -0.8 -> 2.5". */
+/* Writes the answer, with the metric of both texts: "are - is  -0.8 -> 2.5"; of its heads "are over
+ * is  2.5". */
 static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
 {
     const struct attn_table_picture *of = circuit->given->of;
     const struct attn_cell clean = attn_table_fact(circuit->layout.table, "clean");
     const struct attn_cell other = attn_table_fact(circuit->layout.table, "corrupted");
+    const struct attn_cell target = attn_table_fact(circuit->layout.table, "target");
+    const struct attn_cell foil = attn_table_fact(circuit->layout.table, "foil");
 
-    if (of->target && of->foil) {
+    if (target.type == ATTN_VALUE_TEXT && foil.type == ATTN_VALUE_TEXT) {
+        attn_table_append_label(out, target.text, target.size, ATTN_PLATES_WORD);
+        attn_buffer_append_string(out, " over ");
+        attn_table_append_label(out, foil.text, foil.size, ATTN_PLATES_WORD);
+        attn_buffer_append_string(out, "  ");
+        attn_figure_append_signed(out, attn_table_fact(circuit->layout.table, "sum").real, 1);
+    } else if (of->target && of->foil) {
         attn_table_append_label(out, of->target, strlen(of->target), ATTN_PLATES_WORD);
         attn_buffer_append_string(out, " \xe2\x88\x92 ");
         attn_table_append_label(out, of->foil, strlen(of->foil), ATTN_PLATES_WORD);
@@ -195,6 +204,21 @@ static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
     attn_figure_append_signed(out, clean.real, 1);
 }
 
+static void write_rest(const struct circuit *circuit, struct attn_buffer *out)
+{
+    const struct attn_table *table = circuit->layout.table;
+
+    for (size_t row = circuit->n; row < attn_table_n_row(table); row++) {
+        const struct attn_cell part = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
+
+        attn_buffer_append_format(out, "+ %.*s ", (int)part.size, part.text);
+        attn_figure_append_signed(
+            out, 100 * (double)attn_table_number(table, row, circuit->layout.effects), 0);
+        attn_buffer_append_string(out, " %  ");
+    }
+    attn_buffer_append_string(out, "= 100 %");
+}
+
 /* Adds the text, and the legend, from Y on. */
 static void add_legend(struct attn_figure_pen *pen, const struct circuit *circuit, double y)
 {
@@ -204,7 +228,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit *circui
     const double line = circuit->layout.line;
     double x;
 
-    if (pen->is_printed && text->text)
+    if (pen->content->kind == ATTN_FIGURE_ANSWER)
+        write_rest(circuit, &pen->scratch);
+    else if (pen->is_printed && text->text)
         attn_escape_append(&pen->scratch, text->text, text->n);
     attn_plates_add_line(pen, y);
     y += ATTN_STREAMS_LEGEND;
@@ -213,6 +239,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit *circui
     attn_plates_add_scratch(pen, (struct attn_shape_text){x, y + 0.35 * pen->letters.tick,
                                                           pen->letters.tick, pen->faint,
                                                           ATTN_ANCHOR_START, .is_bold = false});
+    if (pen->content->kind == ATTN_FIGURE_ANSWER)
+        return;
     attn_buffer_append_string(
         &pen->scratch, circuit->layout.effects < SIZE_MAX
                            ? "%: own effect; \xe2\x86\x92: where it looks; q k v: what an edge "
@@ -250,14 +278,19 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
                                          .types = attn_table_find(table, "type"),
                                          .n_sharing = of->n_sharing > 0 ? of->n_sharing : 1}};
     struct attn_buffer answer = {0};
+    const bool is_answer = pen->content->kind == ATTN_FIGURE_ANSWER;
     double below;
 
+    if (is_answer) {
+        circuit.layout.effects = attn_table_view_find(table, of->view.values);
+        circuit.layout.room = (struct attn_plate_room){36, 8, 5, 8, 14};
+    }
     ATTN_TRY(read_edges(pen, &circuit, err));
     ATTN_TRY(find_links(pen, &circuit, err));
     ATTN_TRY(attn_plates_plan(pen, &circuit.layout, LEAST_WIDTH, err));
     below = circuit.layout.bottom + pen->letters.label + 2 * circuit.layout.line;
-    pen->shapes->height =
-        ceil(below + ATTN_STREAMS_LEGEND + 4 * circuit.layout.line + 2 * ATTN_FIGURE_PAD);
+    pen->shapes->height = ceil(below + ATTN_STREAMS_LEGEND +
+                               (is_answer ? 1 : 4) * circuit.layout.line + 2 * ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
     write_answer(&circuit, &answer);

@@ -262,7 +262,9 @@ static void add_lines(struct heading *heading, const char *text, size_t size, si
         const size_t n_fit = attn_text_fit(text, size, n_column);
         size_t n = n_fit > 0 ? n_fit : size;
 
-        while (n_most > 0 && n < size && n > 0 && text[n] != ' ' && text[n - 1] != ' ')
+        while (n_most > 0 && n < size && n > 0 && /* "41 %" stays together */
+               ((text[n] != ' ' && text[n - 1] != ' ') ||
+                text[n + (n + 1 < size && text[n] == ' ')] == '%'))
             n--;
         if (n == 0) /* a single long word */
             n = n_fit;
@@ -332,6 +334,7 @@ double attn_figure_add_heading(struct attn_figure_pen *pen, double right)
             line.color = pen->faint;
         }
         line.is_bold = is_title;
+        line.has_isolates = is_title && !pen->options->title;
         attn_shapes_add_text(pen->shapes, &line, heading.text.data + begin,
                              heading.ends[i] - begin);
         line.y += i + 1 == heading.n_title ? 20 : is_title ? TITLE_LINE : SUBTITLE_LINE;

@@ -152,9 +152,17 @@ static inline bool attn_figure_is_map(enum attn_figure kind,
  * it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
-    return (attn_figure_traits(kind) & (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)) ==
-           ATTN_FIGURE_OF_TABLE;
+    return kind == ATTN_FIGURE_ANSWER ||
+           (attn_figure_traits(kind) & (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)) ==
+               ATTN_FIGURE_OF_TABLE;
 }
+
+/* Returns the word for the groups of the table, "items" or "groups". */
+const char *attn_figure_groups_word(const struct attn_figure_pen *pen);
+
+/* Makes the title of a strip: "Head 2.5 changes the prediction most in 32 of 36 items", of the
+ * column PART. */
+void attn_figure_name_strip(struct attn_figure_pen *pen, size_t part);
 
 /* Returns ATTN_INVALID unless the matrix has queries as rows and keys as columns. */
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);

@@ -542,14 +542,15 @@ static void add_link(struct attn_figure_pen *pen, struct attn_plates *layout,
     take(layout, letter.x, ends[3], letter.size * ATTN_SHAPES_EM, letter.size);
 }
 
-/* Writes the number of LINK on its curve, where it hides nothing; else it has none. */
+/* Writes the number of LINK on its curve, where it hides nothing; else it has none, as where its
+ * plate has it. */
 static void add_number(struct attn_figure_pen *pen, struct attn_plates *layout,
                        const struct attn_plate_link *link)
 {
     static const double spots[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
     const double *ends = link->piece, rise = STEEP * (ends[1] - ends[3]);
     struct attn_shape_text at = {.color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
-    bool is_done = fabs(link->score) < LEAST_NUMBER;
+    bool is_done = fabs(link->score) < LEAST_NUMBER || pen->content->kind == ATTN_FIGURE_ANSWER;
 
     pen->scratch.size = 0;
     attn_figure_append_signed(&pen->scratch, link->score, 2);

@@ -15,13 +15,11 @@
 #include <string.h>
 
 enum {
-    RANKED = 6,       /* parts with the largest medians */
-    FEW = 2,          /* so many others have rows, too */
-    MOST_ROWS = 9,    /* those, the one that was asked for, and the row of the others */
-    WIDTH = 420,      /* of the axis */
-    BETWEEN = 8,      /* from a name to the axis */
-    MOST_WINNERS = 4, /* parts in the sentence */
-    SENTENCE_SIZE = 256,
+    RANKED = 6,    /* parts with the largest medians */
+    FEW = 2,       /* so many others have rows, too */
+    MOST_ROWS = 9, /* those, the one that was asked for, and the row of the others */
+    WIDTH = 420,   /* of the axis */
+    BETWEEN = 8,   /* from a name to the axis */
     MARK_SIZE = 160
 };
 
@@ -35,7 +33,6 @@ enum {
 struct part {
     size_t column;
     double median; /* NaN without numbers */
-    size_t n_won;  /* groups in which it is the largest */
 };
 
 struct strip {
@@ -49,7 +46,6 @@ struct strip {
     double low, high;    /* ends of the axis */
     bool is_rooted;      /* it goes by square roots */
     double left, top, width, bottom;
-    char sentence[SENTENCE_SIZE], mark[MARK_SIZE];
 };
 
 /* --- Numbers ------------------------------------------------------------------------------- */
@@ -92,15 +88,7 @@ static int by_median(const void *a, const void *b)
     return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
 }
 
-static int by_won(const void *a, const void *b)
-{
-    const struct part *x = *(struct part *const *)a, *y = *(struct part *const *)b;
-
-    return x->n_won != y->n_won ? (x->n_won < y->n_won ? 1 : -1) : by_median(x, y);
-}
-
-/* Finds the ends of the axis and the median of each part, and counts the groups in which each is
- * the largest. */
+/* Finds the ends of the axis and the median of each part. */
 static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *strip,
                                    struct attn_error *err)
 {
@@ -110,22 +98,13 @@ static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *st
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->numbers, strip->groups.n, err));
     for (size_t c = 0; c < strip->names.n; c++)
         strip->parts[c] = (struct part){.column = c, .median = median_of(strip, c)};
-    for (size_t g = 0; g < strip->groups.n; g++) {
-        size_t most = SIZE_MAX;
-
+    for (size_t g = 0; g < strip->groups.n; g++)
         for (size_t c = 0; c < strip->names.n; c++) {
             const double number = number_of(strip, g, c);
 
-            if (!isfinite(number))
-                continue;
-            if (most == SIZE_MAX || fabs(number) > fabs(number_of(strip, g, most)))
-                most = c;
-            strip->low = fmin(strip->low, number);
-            strip->high = fmax(strip->high, number);
+            strip->low = fmin(strip->low, isfinite(number) ? number : 0);
+            strip->high = fmax(strip->high, isfinite(number) ? number : 0);
         }
-        if (most < SIZE_MAX)
-            strip->parts[most].n_won++;
-    }
     strip->is_rooted = strip->low >= -small * strip->high;
     strip->low = strip->is_rooted ? 0 : strip->low;
     strip->high = strip->low < strip->high ? strip->high : strip->low + 1;
@@ -163,24 +142,6 @@ static void list_rows(struct strip *strip)
             strip->rows[strip->n_row++] = &strip->parts[i];
 }
 
-/* --- The sentence -------------------------------------------------------------------------- */
-
-/* Returns the word for the groups of the table. */
-static const char *groups_of(const struct attn_figure_pen *pen)
-{
-    return strcmp(attn_table_column(pen->content->table, 0)->name, "id") == 0 ? "items" : "groups";
-}
-
-/* Returns what the largest part of a group does. */
-static const char *verb_of(const struct attn_figure_pen *pen, const struct strip *strip)
-{
-    const char *metric = pen->content->of->metric;
-
-    if ((metric && strcmp(metric, "kl") == 0) || strcmp(pen->content->grid->name, "kl") == 0)
-        return "changes the prediction most";
-    return strip->is_rooted ? "has the largest number" : "has the largest number of either sign";
-}
-
 /* Appends the name of PART to TEXT [size]. */
 static void append_name(struct attn_figure_pen *pen, const struct strip *strip,
                         const struct part *part, char *text, size_t size, size_t *used)
@@ -189,84 +150,6 @@ static void append_name(struct attn_figure_pen *pen, const struct strip *strip,
     const char *label = attn_figure_label(pen, &strip->names, part->column, &n);
 
     attn_fixed_text_append(text, size, used, "%.*s", (int)n, label);
-}
-
-/* Writes the sentence, "Head 2.5 changes the prediction most in 32 of 36 items, 0.2 in 4.", and
- * its mark, "strip,2.5,32,36,0.2,4". */
-static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip *strip,
-                                      struct attn_error *err)
-{
-    const bool is_of_heads = attn_table_find_role(pen->content->table, ATTN_ROLE_HEAD) < SIZE_MAX;
-    struct part **winners;
-    size_t used = 0, marked = 0, n = 0, n_told = 0;
-
-    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, winners, strip->names.n, err));
-    for (size_t i = 0; i < strip->names.n; i++)
-        if (strip->parts[i].n_won > 0 && &strip->parts[i] != strip->chosen)
-            winners[n++] = &strip->parts[i];
-    qsort(winners, n, sizeof *winners, by_won);
-    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, is_of_heads ? "Head " : "");
-    append_name(pen, strip, strip->chosen, strip->sentence, SENTENCE_SIZE, &used);
-    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, " %s in %zu of %zu %s",
-                           verb_of(pen, strip), strip->chosen->n_won, strip->groups.n,
-                           groups_of(pen));
-    attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, "strip,");
-    append_name(pen, strip, strip->chosen, strip->mark, MARK_SIZE, &marked);
-    attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu,%zu", strip->chosen->n_won,
-                           strip->groups.n);
-    for (; n_told < n && n_told < MOST_WINNERS; n_told++) {
-        attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, ", ");
-        append_name(pen, strip, winners[n_told], strip->sentence, SENTENCE_SIZE, &used);
-        attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, " in %zu",
-                               winners[n_told]->n_won);
-        attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",");
-        append_name(pen, strip, winners[n_told], strip->mark, MARK_SIZE, &marked);
-        attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu", winners[n_told]->n_won);
-    }
-    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, n_told < n ? ", ..." : ".");
-    return ATTN_OK;
-}
-
-/* Returns the bytes of TEXT up to the last comma before WIDTH, or the last blank; all, if it is no
- * wider. */
-static size_t break_line(const struct attn_figure_pen *pen, const char *text, double size,
-                         double width)
-{
-    size_t best = 0, comma = 0;
-
-    for (size_t n = 0;; n++) {
-        if (text[n] != ' ' && text[n] != '\0')
-            continue;
-        if (best > 0 && size * attn_figure_string_width(pen, text, n) > width)
-            return comma > 0 ? comma : best;
-        best = n;
-        if (text[n] == '\0')
-            return best;
-        comma = n > 0 && text[n - 1] == ',' ? n : comma;
-    }
-}
-
-/* Writes the sentence in lines from Y on, and returns the y behind it. */
-static double add_sentence(struct attn_figure_pen *pen, const struct strip *strip, double y)
-{
-    const double size = pen->letters.axis, width = strip->left + strip->width - ATTN_FIGURE_PAD;
-    const char *text = strip->sentence;
-
-    if (!pen->is_measuring)
-        attn_shapes_set_mark(pen->shapes, "%s", strip->mark);
-    while (*text) {
-        const size_t n = break_line(pen, text, size, width);
-        const struct attn_shape_text line = {
-            .x = ATTN_FIGURE_PAD, .y = y + size, .size = size, .color = pen->ink};
-
-        if (!pen->is_measuring)
-            attn_shapes_add_text(pen->shapes, &line, text, n);
-        y += LINE * size;
-        text += n;
-        text += *text == ' ';
-    }
-    attn_shapes_end_mark(pen->shapes);
-    return y;
 }
 
 /* --- Drawing ------------------------------------------------------------------------------- */
@@ -436,7 +319,7 @@ static void draw_strip(struct attn_figure_pen *pen, struct strip *strip)
         pen->room > 0 ? fmax(80, floor(pen->room - strip->left - edge - ATTN_FIGURE_PAD)) : WIDTH;
     strip->top = attn_figure_add_heading(pen, strip->left + strip->width + edge) + 4;
     strip->bottom = strip->top + pitch * (double)(strip->n_row + has_others);
-    pen->shapes->height = ceil(add_sentence(pen, strip, add_axis(pen, strip)) + ATTN_FIGURE_PAD);
+    pen->shapes->height = ceil(add_axis(pen, strip) + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return;
     for (size_t i = 0; i < strip->n_row; i++)
@@ -452,11 +335,11 @@ enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn
     strip.groups = attn_figure_rows(pen, strip.matrix);
     strip.names = attn_figure_columns(pen, strip.matrix);
     attn_buffer_append_format(&pen->subtitle, "dots: %zu %s, bars: medians; ", strip.groups.n,
-                              groups_of(pen));
+                              attn_figure_groups_word(pen));
     ATTN_TRY(find_parts(pen, &strip, err));
     ATTN_TRY(choose_part(pen, &strip, pen->options->chosen, err));
+    attn_figure_name_strip(pen, strip.chosen->column);
     list_rows(&strip);
-    ATTN_TRY(find_sentence(pen, &strip, err));
     draw_strip(pen, &strip);
     return ATTN_OK;
 }

@@ -1,7 +1,10 @@
 /* figure_title.c - the titles of figures: a rule for each kind that has a number in hand makes the
- * sentence that says it. Nowhere else is one made. A mark is named with the word before it. */
+ * sentence that says it. Nowhere else is one made. A word that is written from right to left stands
+ * between U+2068 and U+2069, so that it turns nothing else about; a mark is named with the word
+ * before it. */
 #include "figures/figure_arcs.h"
 
+#include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "measures/first_head.h"
 #include "measures/metric.h"
@@ -9,6 +12,8 @@
 #include "tables/text_table.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *out);
 
@@ -17,8 +22,15 @@ typedef void (*title_fn)(const struct attn_figure_pen *pen, struct attn_buffer *
 static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
 {
     const char *word = attn_text_trim(text, &n);
+    const char isolate[] = {'\xe2', '\x81', '\xa8', '\0'}, end[] = {'\xe2', '\x81', '\xa9', '\0'};
+    const bool is_turned = attn_text_is_right_to_left(word, n);
 
-    attn_buffer_append_format(out, "'%.*s'", (int)n, word);
+    attn_buffer_append_format(out, "'%s", is_turned ? isolate : "");
+    if (memmem(word, n, "\xe2\x81", 2)) /* an isolate of the text itself would stay */
+        attn_escape_append(out, word, n);
+    else
+        attn_buffer_append(out, word, n);
+    attn_buffer_append_format(out, "%s'", is_turned ? end : "");
 }
 
 static void append_word(struct attn_buffer *out, const struct attn_grid_axis *axis, size_t i)
@@ -124,6 +136,52 @@ static void name_effect(const struct attn_figure_pen *pen, struct attn_buffer *o
     append_percent(out, ", ", most);
 }
 
+/* Returns the layer of the head that PART, "23.3", names; -1: it names no head. */
+static long layer_of(struct attn_cell part)
+{
+    return memchr(part.text, '.', part.size) ? strtol(part.text, NULL, 10) : -1;
+}
+
+/* "4 heads of layer 23 carry 82 % of 'Mary' over 'John', 24.4 takes 17 % back". */
+static void name_answer(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table *table = pen->content->table;
+    const size_t shares = attn_table_view_find(table, pen->content->of->view.values);
+    struct attn_cell best = {0}, against = {0};
+    double most = 0, least = 0;
+    size_t n_most = 0;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) { /* the largest head first */
+        const struct attn_cell part = attn_table_role_cell(table, i, ATTN_ROLE_WRITER);
+        const double share = (double)attn_table_number(table, i, shares);
+
+        if (layer_of(part) >= 0 && share < 0 && least == 0) {
+            least = share;
+            against = part;
+        } else if (layer_of(part) >= 0 && share > 0 &&
+                   (n_most == 0 || layer_of(part) == layer_of(best))) {
+            most += share;
+            best = n_most++ == 0 ? part : best;
+        }
+    }
+    if (n_most == 0 || attn_table_fact(table, "target").size == 0)
+        return;
+    if (n_most == 1)
+        attn_buffer_append_format(out, "Head %.*s", (int)best.size, best.text);
+    else
+        attn_buffer_append_format(out, "%zu heads of layer %ld", n_most, layer_of(best));
+    append_percent(out, n_most > 1 ? " carry " : " carries ", most);
+    attn_buffer_append_string(out, " of ");
+    append_cell(out, attn_table_fact(table, "target"));
+    attn_buffer_append_string(out, " over ");
+    append_cell(out, attn_table_fact(table, "foil"));
+    if (least >= 0)
+        return;
+    attn_buffer_append_format(out, ", %.*s", (int)against.size, against.text);
+    append_percent(out, " takes ", -least);
+    attn_buffer_append_string(out, " back");
+}
+
 /* "15 edges carry 109 % of the answer", if the circuit was run. */
 static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
@@ -134,6 +192,26 @@ static void name_circuit(const struct attn_figure_pen *pen, struct attn_buffer *
     attn_buffer_append_format(out, "%zu edges", attn_table_n_row(pen->content->table));
     append_percent(out, " carry ", share.real);
     attn_buffer_append_string(out, " of the answer");
+}
+
+const char *attn_figure_groups_word(const struct attn_figure_pen *pen)
+{
+    return strcmp(attn_table_column(pen->content->table, 0)->name, "id") == 0 ? "items" : "groups";
+}
+
+/* Returns the column of the largest magnitude in ROW of MATRIX; SIZE_MAX: none has a number. */
+static size_t find_largest(const struct attn_level_matrix *matrix, size_t row)
+{
+    size_t found = SIZE_MAX;
+    float most = 0, value;
+
+    for (size_t c = 0; c < matrix->n_column; c++)
+        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE &&
+            (found == SIZE_MAX || fabsf(value) > most)) {
+            found = c;
+            most = fabsf(value);
+        }
+    return found;
 }
 
 /* "'cabinet' looks at 'keys', 79 %; in the other text at 'key', 70 %". */
@@ -212,7 +290,7 @@ static const title_fn rules[ATTN_N_FIGURE][2] = {
     [ATTN_FIGURE_UNDER] = {name_effect, NULL},        [ATTN_FIGURE_GRID] = {NULL, name_largest},
     [ATTN_FIGURE_BARS] = {NULL, name_largest},        [ATTN_FIGURE_TOKENS] = {NULL, name_largest},
     [ATTN_FIGURE_CIRCUIT] = {NULL, name_circuit},     [ATTN_FIGURE_LIFE] = {NULL, name_largest},
-    [ATTN_FIGURE_PAIR] = {NULL, name_pair},
+    [ATTN_FIGURE_PAIR] = {NULL, name_pair},           [ATTN_FIGURE_ANSWER] = {NULL, name_answer},
 };
 
 void attn_figure_find_title(struct attn_figure_pen *pen)
@@ -223,4 +301,26 @@ void attn_figure_find_title(struct attn_figure_pen *pen)
     pen->finding.size = 0;
     if (rule && !content->grid->parts && (content->grid->run || content->table))
         rule(pen, &pen->finding);
+}
+
+void attn_figure_name_strip(struct attn_figure_pen *pen, size_t part)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_level_matrix *matrix = grid->matrices;
+    const struct attn_grid_axis names = attn_grid_columns(grid, matrix);
+    const char *metric = pen->content->of->metric;
+    size_t n_won = 0, n;
+    const char *name = attn_grid_text(&names, part, &n);
+
+    for (size_t g = 0; g < matrix->n_row; g++)
+        n_won += find_largest(matrix, g) == part;
+    pen->finding.size = 0;
+    attn_buffer_append_format(
+        &pen->finding, "%s%.*s %s in %zu of %zu %s",
+        attn_table_find_role(pen->content->table, ATTN_ROLE_HEAD) < SIZE_MAX ? "Head " : "", (int)n,
+        name,
+        (metric && strcmp(metric, "kl") == 0) || strcmp(grid->name, "kl") == 0
+            ? "changes the prediction most"
+            : "has the largest magnitude",
+        n_won, matrix->n_row, attn_figure_groups_word(pen));
 }

@@ -873,7 +873,7 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_tokens(table, picture, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE || kind == ATTN_FIGURE_STRIP)
         return read_series(table, picture, kind, cells, err);
-    if (kind == ATTN_FIGURE_CIRCUIT)
+    if (kind == ATTN_FIGURE_CIRCUIT || kind == ATTN_FIGURE_ANSWER)
         return read_circuit(table, picture, cells, err);
     if (kind == ATTN_FIGURE_LIFE)
         return read_life(table, picture, options, cells, err);

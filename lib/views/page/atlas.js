@@ -316,7 +316,9 @@ place.replaceChildren(el('div', { class: 'bar' }, el('div', { class: 'group' }, 
   el('div', { class: 'group' }, el('label', {}, 'Card of ', heads), all),
   el('span', { class: 'note' }, `${data.n_text} text${data.n_text === 1 ? '' : 's'}` + (data.has_all ? '' : '; middle and drawn ones of 256 by chance'))),
 el('div', { class: 'a-body' }, box, cards), live);
-if (points().length === 1) state.open = points();
+// opens the card of the head with the largest weight in its typical text
+const typicalOf = row => (data.heads[row].texts[1][0] ?? data.heads[row].texts[0].at(-1))?.value ?? 0;
+state.open = points().sort((a, b) => typicalOf(b) - typicalOf(a)).slice(0, 1);
 draw();
 document.getElementById('question').addEventListener('attn-choose', ({ detail }) => {
   const row = table.rows.findIndex((_, i) => ['stack', 'layer', 'head'].every(name => !at.has(name) || valueOf(i, name) === detail[name]));

@@ -6,6 +6,7 @@ globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, 
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const NUMBERS = [12, 36, 100]; // of sentences
 const USUAL = 36, FEW = 12, LONG = 64, MANY = 100; // their number, and that of texts with more tokens and of more heads, which take longer
+const N_WINNER = 4; // other heads in the sentence
 const N_RUN = 11, LONG_WORD = 5; // heads that are switched off where there are many; letters of a word that is no particle
 
 // --- The sentences ------------------------------------------------------------------------------
@@ -60,12 +61,12 @@ const mostIn = text => Object.entries(known.get(text)).reduce((a, b) => b[1] > a
 // --- The picture --------------------------------------------------------------------------------
 
 // Returns the picture of TEXTS, which the module draws, and the sentence that says how often the head CHOSEN changes the next word most,
-// and which others do. Its mark is "strip,2.5,32,36,0.2,4".
+// and which others do.
 function pictureOf(texts, chosen, width) {
   const svg = new DOMParser().parseFromString(drawStrip(texts.map(text => known.get(text)), chosen, 0.75 * width, width < 480 ? 10 : 11), 'image/svg+xml').documentElement;
-  const [said, ...more] = svg.querySelectorAll('[data-i^="strip,"]'), [, , n, of, ...others] = said.dataset.i.split(',');
-  const list = others.flatMap((name, i) => i % 2 ? [] : [t('{} in {}', name, others[i + 1])]);
-  for (const line of [said, ...more]) line.remove();
+  const winners = texts.map(mostIn), often = name => winners.filter(winner => winner === name).length;
+  const others = [...new Set(winners)].filter(name => name !== chosen).sort((a, b) => often(b) - often(a)).slice(0, N_WINNER);
+  const list = others.map(name => t('{} in {}', name, often(name)));
   const axis = svg.querySelector('[data-i=axis]');
   axis.textContent = t('KL of the next word without the head, nats');
   if (width < 480) axis.setAttribute('x', svg.viewBox.baseVal.width / 2); // a longer name has room, too
@@ -75,7 +76,7 @@ function pictureOf(texts, chosen, width) {
     dot.dataset.kl = kl;
     dot.append(svgEl('title', {}, `${texts[i]}: ${written(viewer.run.numbers.measure, kl)}`));
   }
-  const verdict = [t('Head {} changes the next word most in {} of {} sentences', chosen, n, of), ...list].join(', ') + '.';
+  const verdict = [t('Head {} changes the next word most in {} of {} sentences', chosen, often(chosen), texts.length), ...list].join(', ') + '.';
   for (const [name, value] of [['class', 'like'], ['role', 'img'], ['aria-label', verdict]]) svg.setAttribute(name, value);
   return { svg, verdict };
 }

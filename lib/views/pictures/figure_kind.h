@@ -28,6 +28,9 @@ enum attn_figure_trait {
     X(UNDER, 17, "under", under,                                                                   \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_PAGE,                           \
       "one query in all heads: each head is a tile under the word at which it looks most")         \
+    X(ANSWER, 21, "answer", circuit,                                                               \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_PAGE,    \
+      "the eight heads that write most of the next word, above the words at which they look")      \
     X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN,                                                  \
       "the text, and arcs from one query to its keys, as wide as the weights")                     \
     X(TOKENS, 4, "tokens", tokens,                                                                 \
@@ -65,7 +68,7 @@ enum attn_figure {
 #define ATTN_FIGURE_ENUM(name, number, text, file, traits, words) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
-        ATTN_N_FIGURE = 21 /* 1 + the largest number; 3, 5, 9, 15, 18 and 19 are not used again */
+        ATTN_N_FIGURE = 22 /* 1 + the largest number; 3, 5, 9, 15, 18 and 19 are not used again */
 };
 
 /* The cells of a picture beside a text that a map over it shows: patches:tiles. */

@@ -155,16 +155,24 @@ void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band ban
 }
 
 /* Appends TEXT [N] with controls and invalid UTF-8 as \xNN, but with backslashes as they are, since
- * people read this. */
-static void append_readable(struct attn_buffer *out, const char *text, size_t n)
+ * people read this, and with HAS_ISOLATES with U+2068 and U+2069. */
+static void append_readable(struct attn_buffer *out, const char *text, size_t n, bool has_isolates)
 {
-    for (size_t at = 0, length; at < n; at += length + 1) {
-        const char *backslash = memchr(text + at, '\\', n - at);
+    size_t begin = 0, size = 0;
 
-        length = backslash ? (size_t)(backslash - text) - at : n - at;
-        attn_escape_append(out, text + at, length);
-        attn_buffer_append(out, "\\", backslash != NULL);
+    for (size_t at = 0; at<n; at += size> 0 ? size : 1) {
+        const bool is_isolate = has_isolates && n - at > 2 &&
+                                memcmp(text + at, "\xe2\x81", 2) == 0 &&
+                                (text[at + 2] == '\xa8' || text[at + 2] == '\xa9');
+
+        size = is_isolate ? 3 : text[at] == '\\';
+        if (size == 0)
+            continue;
+        attn_escape_append(out, text + begin, at - begin);
+        attn_buffer_append(out, text + at, size);
+        begin = at + size;
     }
+    attn_escape_append(out, text + begin, n - begin);
 }
 
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
@@ -175,7 +183,7 @@ void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_te
     if (n == 0)
         return;
     shape.text.first = shapes->text.size;
-    append_readable(&shapes->text, bytes, n);
+    append_readable(&shapes->text, bytes, n, text->has_isolates);
     shape.text.n = shapes->text.size - shape.text.first;
     add(shapes, &shape);
 }
@@ -203,7 +211,7 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    append_readable(&shapes->text, value, n);
+    append_readable(&shapes->text, value, n, false);
     note->n = shapes->text.size - note->first;
     shapes->n_note++;
 }

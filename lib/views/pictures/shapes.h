@@ -100,7 +100,8 @@ struct attn_shape_text {
     enum attn_text_anchor anchor;
     bool is_turned; /* turned by 90 degrees, read from bottom to top */
     bool is_bold;
-    size_t first, n; /* range of its bytes in `text`, UTF-8 without controls; set by _add_text */
+    bool has_isolates; /* U+2068 and U+2069 stay (figures/figure_title.c) */
+    size_t first, n;   /* range of its bytes in `text`, UTF-8 without controls; set by _add_text */
 };
 
 /* What a shape stands for, in words of its figure: a range of bytes in `text`; n = 0: nothing. In

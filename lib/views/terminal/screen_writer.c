@@ -17,8 +17,11 @@
 #include "base/text/escape.h"
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
+#include "figures/table_axis.h"
 #include "measures/first_head.h"
 #include "pictures/picture_internal.h"
+#include "tables/table_internal.h"
+#include "tables/table_writer.h"
 #include "tables/text_table.h"
 #include "tensors/writer.h"
 #include "towers/prompt/picture_prompt.h"
@@ -99,7 +102,8 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
 
 static bool has_vectors(const struct screen_writer *w)
 {
-    return attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
+    return !w->base.options.picture->answer &&
+           attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -294,7 +298,12 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
 /* Returns the lines of all parts with a fixed height, including two above the context vectors. */
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
-    enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each includes an empty line */
+    enum {
+        N_ABOVE_VECTORS = 3,
+        N_ABOVE_HEADS = 1,
+        N_ABOVE_ANSWER = 3
+    }; /* each an empty line, too */
+    const struct attn_table *answer = w->base.options.picture->answer;
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     size_t n_name;
 
@@ -307,7 +316,8 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     if (w->base.options.picture->name_fields)
         end_next(w, last, NULL);
     return attn_heatmap_end_count(&w->map) + w->base.options.has_predictions +
-           n_head * (1 + n_name + (has_vectors(w) ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name;
+           n_head * (1 + n_name + (has_vectors(w) ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name +
+           (answer ? N_ABOVE_ANSWER + attn_table_n_row(answer) : 0);
 }
 
 /* Distributes LEFT lines over the matrices of N_HEAD heads, the tokens and the vectors. */
@@ -505,7 +515,7 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     const struct attn_location z = {matrix->at.stack, matrix->at.layer, matrix->at.head,
                                     ATTN_SITE_Z};
     const struct attn_text_panel *panel =
-        attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z, 0);
+        has_vectors(w) ? attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z, 0) : NULL;
 
     attn_sink_write(w->base.sink, "\n", 1);
     ATTN_TRY(end_name(w, chosen, err));
@@ -517,6 +527,22 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
+}
+
+static enum attn_status draw_answer(struct screen_writer *w, struct attn_error *err)
+{
+    const struct attn_table *table = w->base.options.picture->answer;
+    const struct attn_cell target = attn_table_fact(table, "target");
+    const struct attn_cell foil = attn_table_fact(table, "foil");
+
+    attn_sink_write(w->base.sink, "\n", 1);
+    attn_buffer_append_string(&w->map.label, "what heads write of ");
+    attn_table_append_label(&w->map.label, target.text, target.size, MOST_TOKEN);
+    attn_buffer_append_string(&w->map.label, " over ");
+    attn_table_append_label(&w->map.label, foil.text, foil.size, MOST_TOKEN);
+    attn_buffer_append_string(&w->map.label, ", and where they look");
+    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
+    return attn_table_write(table, ATTN_TABLE_ALIGNED, -1, w->base.sink, err);
 }
 
 static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_error *err)
@@ -563,6 +589,8 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         ATTN_TRY(draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, chosen.key}, err));
     if (!has_all_heads(w))
         ATTN_TRY(draw_head(w, &chosen, err));
+    if (writer->options.picture->answer)
+        ATTN_TRY(draw_answer(w, err));
     ATTN_TRY(draw_all_heads(w, err));
     if (writer->options.picture->name_fields) {
         if (w->has_gap)

@@ -1,14 +1,68 @@
 /* head_pictures.c - see head_pictures.h. */
 #include "towers/maps/head_pictures.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
-#include "towers/maps/blobs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double most_in_bottom_row = 0.05;
+static const double most_in_bottom_row = 0.05, least = 0.001;
 enum { FIRST_LAYER = 2 };
+
+/* Sums B over the blob that contains cell FIRST and sets it to 0 there. STACK holds the cells whose
+ * neighbours are still to be looked at. */
+static double take_blob(double *b, double *stack, size_t n_row, size_t n_col, size_t first)
+{
+    size_t n = 1;
+    double sum = b[first];
+
+    stack[0] = (double)first;
+    b[first] = 0;
+    while (n > 0) {
+        const size_t cell = (size_t)stack[--n], row = cell / n_col, col = cell % n_col;
+
+        for (size_t y = row > 0 ? row - 1 : 0; y <= row + 1 && y < n_row; y++)
+            for (size_t x = col > 0 ? col - 1 : 0; x <= col + 1 && x < n_col; x++) {
+                const size_t other = y * n_col + x;
+
+                if (b[other] <= least)
+                    continue;
+                sum += b[other];
+                b[other] = 0;
+                stack[n++] = (double)other;
+            }
+    }
+    return sum;
+}
+
+/* Returns how scattered MAP [n_row, n_col], in which NaN counts as 0, is over a picture (Kang et
+ * al. 2503.06287): with B = max(0, MAP - 2 mean(MAP)), cells with B above `least` that touch, at a
+ * side or a corner, form a blob; p is the share of each blob in the sum of B, and the result the
+ * entropy -sum p ln p. NaN, and 0 blobs, if all B are 0. SCRATCH has room for 2 numbers for each
+ * cell. */
+static double find_scatter(const double *map, size_t n_row, size_t n_col, double *scratch,
+                           size_t *n_blob)
+{
+    const size_t n = n_row * n_col;
+    double *b = scratch, *stack = scratch + n;
+    double mean = 0, sum = 0, entropy = 0;
+
+    for (size_t i = 0; i < n; i++)
+        mean += isnan(map[i]) ? 0 : map[i] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        b[i] = isnan(map[i]) ? 0 : fmax(0, map[i] - 2 * mean);
+        sum += b[i];
+    }
+    *n_blob = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double p = b[i] > least ? take_blob(b, stack, n_row, n_col, i) / sum : 0;
+
+        entropy -= p > 0 ? p * attn_log(p) : 0;
+        *n_blob += p > 0;
+    }
+    return sum > 0 ? entropy : (double)NAN;
+}
 
 enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
                                          const struct attn_location *at,
@@ -28,7 +82,7 @@ enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
     attn_picture_maps_fill(maps, at, (struct attn_map_choice){.row = ATTN_PICTURE_MEAN}, map);
     for (size_t i = n - n_col; i < n; i++)
         head->bottom = map[i] > head->bottom ? map[i] : head->bottom;
-    head->entropy = attn_spatial_entropy(map, n_row, n_col, map + n, &n_blob);
+    head->entropy = find_scatter(map, n_row, n_col, map + n, &n_blob);
     head->n_blob = (double)n_blob;
     attn_free(map);
     return ATTN_OK;

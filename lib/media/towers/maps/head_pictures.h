@@ -7,7 +7,7 @@
 
 struct attn_head_picture {
     double shares[ATTN_N_SHARE];
-    double entropy, n_blob; /* attn_spatial_entropy of the map */
+    double entropy, n_blob; /* how scattered the map is, in nats, and its blobs */
     double bottom;          /* largest value in the last row of the map */
     /* Set by attn_head_pictures_rank: 1 if the head is kept, and its rank from 1 on, else 0. */
     double is_kept, rank;
