@@ -173,20 +173,38 @@ static bool wants_effects(const struct question *question)
            !option_find_given(question->call, OF_OTHERS);
 }
 
-/* Finds the heads that make the next token for the first screen, which takes three passes; it goes
- * without those of a model whose answer is no sum of parts. */
+/* Finds the heads that make the next token for the first screen, and draws them for a page of a
+ * model with many heads, which takes three passes. Both go without those of a model whose answer is
+ * no sum of parts. */
 static void open_answer(struct question *question, struct live *live)
 {
+    enum { FEW = 48, WIDTH = 540 };
     const double most = 2e11; /* multiplications: about 2 s */
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+    const bool is_page = output_path(&question->args->tables.output, "html") &&
+                         config->n_layer * config->n_head > FEW;
+    struct attn_picture_options look = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_request request = question->request;
+    struct attn_output output = {.format = attn_format_find("svg")};
     struct attn_table_picture picture;
     struct attn_error failure = {0};
+    enum attn_status status;
 
-    if (question->tensors.has_first_screen && has_next(question) &&
-        !outputs_are_wanted(&question->args->tables.output) &&
-        !option_find_given(question->call, "queries|figure|" OF_OTHERS) &&
-        3 * cost_of_pass(question) <= most)
-        attn_answer_heads(question->host, &question->request, &live->answer, &picture, &failure);
+    if (!question->tensors.has_first_screen || !has_next(question) ||
+        (!is_page && outputs_are_wanted(&question->args->tables.output)) ||
+        option_find_given(question->call, "queries|figure|" OF_OTHERS) ||
+        3 * cost_of_pass(question) > most)
+        return;
+    request.selection.queries = (struct attn_number_list){0}; /* a page has all */
+    status = attn_answer_heads(question->host, &request, &live->answer, &picture, &failure);
     question->tensors.look.answer = live->answer;
+    if (!is_page || status != ATTN_OK || attn_sink_create_memory(&live->drawn, &failure) != ATTN_OK)
+        return;
+    output.sink = live->drawn;
+    look.figure_width = WIDTH;
+    look.font_size = 12;
+    if (attn_table_picture_write(live->answer, &picture, &look, &output, &failure) == ATTN_OK)
+        question->tensors.look.opening = live->drawn;
 }
 
 /* Finds how the next token of the text changes without each head. */
@@ -256,6 +274,7 @@ void live_release(void *own)
     attn_sink_free(live->written);
     attn_table_free(live->effects);
     attn_table_free(live->answer);
+    attn_sink_free(live->drawn);
     attn_free(live->text);
     free(live->reading);
 }

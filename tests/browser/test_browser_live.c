@@ -2510,7 +2510,7 @@ static void open_heads(int side)
     run((const char *[]){"init", name, "--set", width, "--set", layers, "--set", heads,
                          "--vocab-from", keys, NULL});
     run((const char *[]){"run", "-m", name, "--html", "p.html", "--live", keys, NULL});
-    load("stage=1&h=0.0");
+    load("stage=1&h=0.0&life=words");
     attn_browser_wait(browser, "document.querySelector('.crowded .stage-cell.chosen')");
 }
 
@@ -2579,6 +2579,32 @@ END_TEST
 
 /* Tiles of many heads are small. A tile has its name under the pointer. All are reached by
  * keyboard, and by a list. */
+/* The stage of many heads opens with those that write most of the next word, whichever text is
+ * typed; a press chooses one. */
+START_TEST(many_heads_open_with_eight)
+{
+    enter();
+    run((const char *[]){"init",  "many",           "--set",        "d_model=48",
+                         "--set", "n_layer=7",      "--set",        "n_head=8",
+                         "--set", "residual=true",  "--set",        "out_proj=true",
+                         "--set", "norm=layernorm", "--set",        "output=own",
+                         "--set", "causal=true",    "--vocab-from", keys,
+                         NULL});
+    run((const char *[]){"run", "-m", "many", "--html", "p.html", "--live", keys, NULL});
+    load("stage=1&h=0.0");
+    attn_browser_wait(browser, "document.querySelectorAll('#life-picture .plate').length === 8");
+    assert_text(ID("life-heads") ".getAttribute('aria-pressed')", "true");
+    attn_browser_click_on(browser, "#life-picture .plate:last-child");
+    attn_browser_wait(browser, "attnViewer.run.heads[attnViewer.state.h].at === "
+                               "document.querySelector('.plate.near')?.dataset.head && "
+                               "document.querySelector('.plate:last-child').matches('.near')");
+    attn_browser_click_on(browser, "#life-words");
+    attn_browser_wait(browser, "location.hash.includes('life=words')");
+    assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
+    leave();
+}
+END_TEST
+
 START_TEST(many_heads_are_small_tiles)
 {
     enter();
@@ -3216,9 +3242,10 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            bytes_of_a_character_share_a_bracket, a_story_is_whole_on_a_telephone,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
            sentences_are_offered, marks_have_names, heads_have_the_colors_of_their_kinds,
-           heads_stand_under_words, many_heads_are_small_tiles, tiles_are_laid_once,
-           tiles_take_the_free_height, steps_ask_and_steer, controls_are_in_another_language,
-           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           heads_stand_under_words, many_heads_open_with_eight, many_heads_are_small_tiles,
+           tiles_are_laid_once, tiles_take_the_free_height, steps_ask_and_steer,
+           controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
            labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,

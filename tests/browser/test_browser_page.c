@@ -310,6 +310,32 @@ START_TEST(all_heads_are_named_and_locked)
 }
 END_TEST
 
+/* A page of many heads opens with those that write most of the next word. */
+START_TEST(many_heads_open_with_eight)
+{
+    enter();
+    run_with((const char *[]){"init",  "many",           "--set",        "d_model=48",
+                              "--set", "n_layer=7",      "--set",        "n_head=8",
+                              "--set", "residual=true",  "--set",        "out_proj=true",
+                              "--set", "norm=layernorm", "--set",        "output=own",
+                              "--set", "causal=true",    "--vocab-from", life,
+                              NULL},
+             NULL, 0);
+    run((const char *[]){"run", "-m", "many", life, NULL});
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('#heads .plate').length", "8");
+    assert_text("document.querySelectorAll('.thumb').length", "0");
+    attn_browser_click_on(browser, ".plate:last-child");
+    attn_browser_wait(browser, "document.querySelector('.plate:last-child').matches('.near') && "
+                               "attnViewer.run.heads[attnViewer.state.h].at === "
+                               "document.querySelector('.plate.near').dataset.head");
+    attn_browser_click_on(browser, "#answer-tabs button:last-child");
+    attn_browser_wait(browser, "document.querySelectorAll('.thumb canvas').length === 56");
+    assert_text("document.querySelector('.plate').getBoundingClientRect().width", "0");
+    leave();
+}
+END_TEST
+
 /* --- Keys and address ------------------------------------------------------------------------ */
 
 START_TEST(keys_do_what_the_mouse_does)
@@ -460,6 +486,61 @@ START_TEST(long_texts_have_fewer_labels_and_digits)
     attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=1&k=0");
     assert_text("/^0\\.[0-9]{2,4}$/.test(" VALUE ")", "true");
     ck_assert(attn_browser_number(browser, ROW_LABELS ".split(',').length") < 60);
+    leave();
+}
+END_TEST
+
+/* Reads the numbers of the thumbnail of head 2.5 into CELLS [n]. */
+static void read_thumbnail(double *cells, size_t n)
+{
+    char *text = attn_browser_text(browser, "[...attnViewer.thumbOf(21).weights].join(' ')");
+    char *at = text;
+
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+
+        cells[i] = strtod(at, &end);
+        ck_assert_ptr_ne(at, end);
+        at = end;
+    }
+    free(text);
+}
+
+/* A cell has the mean over its rows of the largest weight of a row. */
+START_TEST(thumbnails_hold_mean_row_maxima)
+{
+    enum { SIDE = 20, N = SIDE * SIDE };
+    char text[512] = "";
+    double found[2][N];
+    cJSON *json;
+
+    enter();
+    write_words(text, 2 * SIDE);
+    run(FABLE(text));
+    json = read_json();
+    for (int first = 0; first < 2; first++) {
+        attn_browser_load(browser, "p.html", first ? "" : "first=0");
+        read_thumbnail(found[first], N);
+    }
+    for (int i = 0; i < N; i++)
+        for (int first = 0; first < 2; first++) {
+            double sum = 0;
+            int n = 0;
+
+            for (int row = 2 * (i / SIDE); row < 2 * (i / SIDE) + 2; row++) {
+                double most = (double)NAN;
+
+                for (int key = 2 * (i % SIDE); key < 2 * (i % SIDE) + 2; key++)
+                    if (key > 0 || first)
+                        most = fmax(most, weight_of(json, 2, 5, row, key));
+                if (!isnan(most) && !(first && row == 0)) /* row 0 is 1 by definition */
+                    sum += most, n++;
+            }
+            ck_assert_int_eq(isnan(found[first][i]), n == 0);
+            if (n > 0)
+                ck_assert_double_eq_tol(found[first][i], sum / n, 1e-4);
+        }
+    cJSON_Delete(json);
     leave();
 }
 END_TEST
@@ -1022,13 +1103,14 @@ END_TEST
 
 ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
-           all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
+           all_heads_are_named_and_locked, many_heads_open_with_eight, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           long_texts_have_fewer_labels_and_digits, numbers_without_room_are_left_out,
-           cross_attention_has_two_texts, predictions_stand_beside_their_position,
-           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
-           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
-           dark_light_and_paper, fits_a_telephone, names_the_command_of_a_picture_without_a_script,
+           long_texts_have_fewer_labels_and_digits, thumbnails_hold_mean_row_maxima,
+           numbers_without_room_are_left_out, cross_attention_has_two_texts,
+           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
+           words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
+           text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
+           names_the_command_of_a_picture_without_a_script,
            has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
            cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,

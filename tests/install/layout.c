@@ -719,6 +719,7 @@ static const struct {
     {"    effects", offsetof(struct attn_picture_options, effects)},
     {"    answer", offsetof(struct attn_picture_options, answer)},
     {"    types", offsetof(struct attn_picture_options, types)},
+    {"    opening", offsetof(struct attn_picture_options, opening)},
     {"attn_output", sizeof(struct attn_output)},
     {"    format", offsetof(struct attn_output, format)},
     {"    path", offsetof(struct attn_output, path)},

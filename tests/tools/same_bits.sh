@@ -56,7 +56,7 @@ found=$folder.found
 # A directory has one sum, of its files in order.
 for file in *; do
     case $file in
-    *.html) sed -n '/^"tensors"/,/^"thumbs"/p' "$file" ;;
+    *.html) sed -n '/^"tensors"/,/^"parks"/p' "$file" ;;
     *) find "$file" -type f | LC_ALL=C sort | xargs -d '\n' tail -v -c +1 ;;
     esac | LC_ALL=C sed "/: note: .* took .*, all take about /d; s/${version//./\\.}/VERSION/g; s|$models|MODELS|g; s|$folder|FOLDER|g" |
         sha256sum | sed "s|-\$|$file|"

@@ -1,7 +1,6 @@
 /*
- * test_page.c - the page of --html as a file: its data blocks hold the weights that CSV holds, its
- * thumbnails the mean row maxima, and text from outside ends no element. What a browser makes of it
- * tests/browser asks.
+ * test_page.c - the page of --html as a file: its data blocks hold the weights that CSV holds, and
+ * text from outside ends no element. What a browser makes of it tests/browser asks.
  */
 #include "tensors/writer.h"
 #include "tests/support/command.h"
@@ -207,56 +206,6 @@ START_TEST(blocks_hold_batches_of_arrays)
 }
 END_TEST
 
-/* What a row's levels make of thumbnails, by hand. */
-static int level_of(double weight)
-{
-    return isnan(weight) ? 0 : 1 + (int)floor(254 * sqrt(fmin(weight, 1)) + 0.5);
-}
-
-START_TEST(thumbnails_hold_mean_row_maxima)
-{
-    char text[512] = "";
-    struct attn_page page;
-    struct attn_page_matrix m;
-    unsigned char *thumbs;
-    size_t size;
-
-    enter();
-    write_words(text, 40);
-    run((const char *[]){"run", "-m", "@models/fable", "--html", "p.html", "--csv", "csv",
-                         "--heads", "2.5", text, NULL});
-    page = assert_is_folder(1, 2);
-    m = attn_page_matrix(&page, 0);
-    thumbs = attn_page_block(cJSON_GetObjectItem(page.run, "thumbs")->valuestring, &size);
-    ck_assert_uint_eq(m.n_row, 40);
-    ck_assert_uint_eq(size, 2 * 20 * 20); /* 2 x 2 cells each, in two ways */
-    for (size_t r = 0; r < 20; r++)
-        for (size_t c = 0; c < 20; c++) {
-            double sums[2] = {0};
-            int n[2] = {0};
-
-            for (size_t row = 2 * r; row < 2 * r + 2; row++) {
-                const double *weights = m.weights + row * m.n_column;
-                double most = (double)NAN, later = (double)NAN;
-
-                for (size_t k = 2 * c; k < 2 * c + 2; k++)
-                    most = fmax(most, weights[k]), later = k > 0 ? fmax(later, weights[k]) : later;
-                if (row > 0 && !isnan(most)) /* row 0 is 1 by definition */
-                    sums[0] += most, n[0]++;
-                if (!isnan(later))
-                    sums[1] += later, n[1]++;
-            }
-            for (size_t p = 0; p < 2; p++)
-                ck_assert_msg(abs(thumbs[p * 400 + r * 20 + c] - level_of(sums[p] / n[p])) <= 1,
-                              "plane %zu [%zu,%zu] is %d, expected %d", p, r, c,
-                              thumbs[p * 400 + r * 20 + c], level_of(sums[p] / n[p]));
-        }
-    free(thumbs);
-    attn_page_matrix_release(&m);
-    leave(&page);
-}
-END_TEST
-
 /* --- Text from outside ----------------------------------------------------------------------- */
 
 /* The page stays in its elements whatever TEXT is, and its tokens are those of JSON. */
@@ -414,7 +363,6 @@ END_TEST
 
 ATTN_SUITE("page", blocks_hold_the_weights_of_a_run,
            blocks_hold_chosen_heads_and_queries_of_a_window, blocks_of_many_cells_have_a_byte_each,
-           blocks_hold_cross_attention, blocks_hold_batches_of_arrays,
-           thumbnails_hold_mean_row_maxima, no_text_leaves_its_element,
+           blocks_hold_cross_attention, blocks_hold_batches_of_arrays, no_text_leaves_its_element,
            blocks_and_feeds_give_the_same_page, weights_outside_0_to_1_and_not_finite_are_told,
            failures_leave_no_file)

@@ -1,10 +1,10 @@
 /*
- * tokenizer_lists.c - see tokenizer_lists.h.
+ * tokenizer_lists.c - tiktoken's list and Mistral's tekken.json (tokenizer_ranks.h).
  *
  * A line of tiktoken's list is a token in base64, a space and its rank. In tekken.json special
  * tokens have the first ids, and the id of another token is its rank after them.
  */
-#include "foreign/tokenizer_lists.h"
+#include "foreign/tokenizer_ranks.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -105,9 +105,8 @@ static void add_qwen(struct attn_buffer *pickle, bool is_first, size_t n)
     }
 }
 
-enum attn_status attn_ranks_from_list(const struct attn_file *file,
-                                      const struct attn_source *source, struct attn_buffer *pickle,
-                                      struct attn_error *err)
+static enum attn_status read_list(const struct attn_file *file, const struct attn_source *source,
+                                  struct attn_buffer *pickle, struct attn_error *err)
 {
     const struct attn_class_row *row = attn_class_row("Qwen2");
     struct attn_class found = {.row = NULL};
@@ -235,8 +234,8 @@ static enum attn_status add_tekken(const struct attn_json *json, struct attn_buf
     return attn_buffer_check(pickle, err);
 }
 
-enum attn_status attn_ranks_from_tekken(const struct attn_file *file, struct attn_buffer *pickle,
-                                        struct attn_error *err)
+static enum attn_status read_tekken(const struct attn_file *file, struct attn_buffer *pickle,
+                                    struct attn_error *err)
 {
     static const char *const names[] = {"config", "vocab", "special_tokens", NULL};
     struct attn_file copy = *file;
@@ -258,4 +257,12 @@ enum attn_status attn_ranks_from_tekken(const struct attn_file *file, struct att
     attn_json_free(json);
     attn_free(text);
     return status;
+}
+
+enum attn_status attn_ranks_from_text(const struct attn_file *file,
+                                      const struct attn_source *source, struct attn_buffer *pickle,
+                                      struct attn_error *err)
+{
+    return file->size > 0 && file->data[0] == '{' ? read_tekken(file, pickle, err)
+                                                  : read_list(file, source, pickle, err);
 }

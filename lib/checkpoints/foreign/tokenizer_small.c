@@ -15,7 +15,6 @@
 #include "foreign/checkpoint.h"
 #include "foreign/foreign.h"
 #include "foreign/pickle.h"
-#include "foreign/tokenizer_lists.h"
 #include "foreign/tokenizer_ranks.h"
 #include "formats/bundle.h"
 
@@ -77,9 +76,7 @@ static enum attn_status convert_list(const struct attn_file *file, const struct 
 {
     struct attn_buffer pickle = {0};
     struct attn_file as_file = {.storage = ATTN_FILE_BORROWED, .path = file->path};
-    enum attn_status status = file->size > 0 && file->data[0] == '{'
-                                  ? attn_ranks_from_tekken(file, &pickle, err)
-                                  : attn_ranks_from_list(file, source, &pickle, err);
+    enum attn_status status = attn_ranks_from_text(file, source, &pickle, err);
 
     as_file.data = (unsigned char *)pickle.data;
     as_file.size = pickle.size;

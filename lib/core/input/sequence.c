@@ -425,9 +425,8 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' attends to a second sequence, and none was given",
                     attn_quote_string(name).text);
-        attn_error_hint(
+        return attn_error_hint(
             err, "`source TEXT` gives one, or `source_file FILE.npy` an array [S, d_source]");
-        return ATTN_INVALID;
     }
     if (!is_needed && is_given)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

@@ -415,15 +415,10 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
     struct attn_table *about = NULL;
     enum attn_status status = attn_table_create(attn_table_name(table), columns, n, &about, err);
 
-    if (about)
-        status = attn_table_append(about, cells, n, err);
-    if (status != ATTN_OK) {
-        attn_table_free(about);
-        return status;
-    }
-    attn_table_free(table->about);
-    table->about = about;
-    return ATTN_OK;
+    ATTN_THEN(status, attn_table_append(about, cells, n, err));
+    attn_table_free(status == ATTN_OK ? table->about : about);
+    table->about = status == ATTN_OK ? about : table->about;
+    return status;
 }
 
 const struct attn_table *attn_table_about(const struct attn_table *table)

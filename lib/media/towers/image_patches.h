@@ -41,7 +41,7 @@ void attn_image_cut(const struct attn_image_config *image, const float *pixels, 
 void attn_image_add(const struct attn_image_config *image, const float *rows, size_t height,
                     size_t width, float *pixels);
 
-/* SigLIP's head, for its config (towers/backward_pool.c). */
+/* SigLIP's head, for its config (towers/pool_head.c). */
 extern const struct attn_pool_steps attn_siglip_pool;
 
 #endif

@@ -308,25 +308,18 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     const struct attn_config *config = attn_model_config(host->model);
     const struct attn_model *texts =
         config->image.patch_height > 0 ? labelling->labels->model : host->model;
-    struct attn_model *model = NULL;
-    struct attn_host *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
+    struct attn_host *made;
 
-    status = made ? make_model(host->model, texts, labelling, &model, err) : ATTN_NO_MEMORY;
-    if (status != ATTN_OK) {
-        attn_free(made);
-        return status;
-    }
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = host->options;
-    made->model = model;
     made->tokenizer = host->tokenizer;
     made->tokenizer_failure = host->tokenizer_failure;
     made->pictures = host->pictures;
     made->pool = host->pool;
     made->is_labelled = true;
     made->first = labelling->labels;
-    *labelled = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(make_model(host->model, texts, labelling, &made->model, err), labelled, made,
+                     attn_free);
 }
 
 static enum attn_status label(struct labelling *labelling, struct attn_host *host,

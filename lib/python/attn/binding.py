@@ -2012,6 +2012,7 @@ attn_picture_options._fields_ = [
     ("effects", c_void_p),
     ("answer", c_void_p),
     ("types", POINTER(attn_blob)),
+    ("opening", c_void_p),
 ]
 attn_output._fields_ = [
     ("format", c_void_p),

@@ -15,7 +15,7 @@
 #include "live/live_story.h"
 #include "model/model_parts.h"
 #include "page/page_internal.h"
-#include "run/run_internal.h"
+#include "run/host_internal.h"
 #include "towers/before_pictures.h"
 #include "towers/pixel_steps.h"
 

@@ -117,8 +117,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
             err, ATTN_INVALID,
             "`top_k`, `top_p` and `min_p` choose among draws, and nothing is drawn without a "
             "temperature");
-        attn_error_hint(err, "`temperature 1` draws from the model's own probabilities");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`temperature 1` draws from the model's own probabilities");
     }
     for (size_t i = 0; i < args->n_stop; i++)
         if (args->stops[i][0] == '\0')

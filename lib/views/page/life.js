@@ -1,17 +1,19 @@
-// life.js - tabs of the stage beside its words: the life of a word, as lens --figure life draws it, a
+// life.js - tabs of the stage beside its words: the eight heads that write most of the next word (figure answer), with which
+// the stage of a model of many heads opens; the life of a word, as lens --figure life draws it, a
 // second sentence beside the first (pair.js), and many of its form (like.js). In a life,
 // a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
-globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
+globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, drawAnswer, stored, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
+const FEW = 48; // heads of a model whose stage opens with its words
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 // The tabs: their names, and those of their pictures.
-const TABS = { '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'], like: ['Is it this head?', 'Sentences of the same form'] };
+const TABS = { answer: ['8 heads', 'The heads that write most of the next word'], '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'], like: ['Is it this head?', 'Sentences of the same form'] };
 
 let tab = '', second = null; // the open tab; the second sentence, null: that of the stage
 let answer = null, foil = null; // ids; null: the model's own answer, none
@@ -31,6 +33,11 @@ function editOf(mark) {
   return isAlone ? [`pattern:${layer}.${head}@${p}=0`, 'rescales'] : [`${p}>${key}@${layer}.${head}`, 'knockouts'];
 }
 
+// Whether there are so many heads that those of the answer are shown first; and whether they can be drawn: without the model for the
+// text of the page alone.
+const isMany = () => viewer.run.heads.length > FEW && viewer.given.predictions?.is_in_place === false;
+const canAnswer = what => isMany() && what.source === null && (hasModel() || stored !== null && what.text === stored.text);
+
 const pair = pairWith(nameOf), like = likeWith(pair);
 
 const isRest = mark => mark.startsWith('rest');
@@ -44,6 +51,7 @@ async function find(what, p, target, width) {
     const isWanted = () => mine === number;
     const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
       : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted)
+      : tab === 'answer' ? { svg: hasModel() ? new DOMParser().parseFromString(await drawAnswer(what, width), 'image/svg+xml').documentElement : await stored.svg }
       : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
@@ -102,6 +110,23 @@ function translateWords(svg) {
   }
 }
 
+// Shows the heads of the answer. A press on a plate chooses its head.
+function paintAnswer(place, hadFocus) {
+  numbers.clear();
+  $('life-sum').textContent = '';
+  const focused = document.activeElement?.dataset?.head, isShown = place.querySelector('svg')?.of === found.svg;
+  if (isShown) return viewer.markPlates();
+  const svg = document.importNode(found.svg, true), title = viewer.titleOf(svg);
+  svg.of = found.svg;
+  for (const [name, value] of [['role', 'group'], ['aria-label', title], ['preserveAspectRatio', 'xMinYMin']]) svg.setAttribute(name, value);
+  place.replaceChildren(el('h2', {}, title), svg);
+  for (const text of svg.querySelectorAll('text:is([data-i=for], [data-i=against])')) text.textContent = t(text.dataset.i);
+  const plates = viewer.makePlates(svg);
+  viewer.markPlates();
+  if (hadFocus) plates.find(plate => plate.dataset.head === focused)?.focus({ preventScroll: true });
+  $('life-said').textContent = t('Press a head to choose it; all are in Words.');
+}
+
 // Shows the drawing that was found.
 function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
@@ -115,6 +140,7 @@ function paint() {
     place.replaceChildren(...found.nodes);
     return hadFocus && $(id)?.focus({ preventScroll: true });
   }
+  if (found.tab === 'answer') return paintAnswer(place, hadFocus);
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', t('What each layer adds to the answer'));
@@ -149,10 +175,11 @@ function press(mark) {
 }
 
 function listen(place) {
-  place.addEventListener('pointermove', event => say(markAt(event)));
-  place.addEventListener('pointerleave', () => say(''));
+  place.addEventListener('pointermove', event => { if (tab !== 'answer') say(markAt(event)); });
+  place.addEventListener('pointerleave', () => { if (tab !== 'answer') say(''); });
   place.addEventListener('click', event => press(markAt(event)));
   place.addEventListener('focusin', event => {
+    if (event.target.classList.contains('plate')) return;
     nodeOf(focused)?.setAttribute('tabindex', -1);
     focused = markAt(event);
     event.target.setAttribute('tabindex', 0);
@@ -182,11 +209,12 @@ function fillSelect(id, entries, value) {
 function draw() {
   const what = shown();
   if (what === null) return; // the run of another text is on its way
-  const isShown = tab !== '' && what.source === null;
+  const isShown = tab !== '' && what.source === null && (tab !== 'answer' || canAnswer(what));
   $('life-tabs').hidden = what.source !== null; // a translator has two stacks of layers
   $('live-stage').classList.toggle('living', isShown);
   for (const node of $('life-tabs').children) {
-    node.disabled = node.value !== '' && !hasModel();
+    node.disabled = node.value !== '' && !hasModel() && !(node.value === 'answer' && canAnswer(what));
+    if (node.value === 'answer') node.hidden = !isMany();
     node.title = node.disabled ? t('Open the model first') : '';
   }
   for (const node of $('life-tabs').children) node.setAttribute('aria-pressed', String(node.value === (isShown ? tab : '')));
@@ -214,19 +242,19 @@ function draw() {
 // Reads the part of the address: "pair,the second sentence", or of a life "best" or "1048,1163", answer
 // and foil. Null: not open.
 function read(part) {
-  const [, own, text] = /^(pair|like)(?:,(.*))?$/s.exec(part ?? '') ?? [];
-  tab = own ?? (part === null ? '' : 'life');
+  const [, own, text] = /^(pair|like|answer|words)(?:,(.*))?$/s.exec(part ?? '') ?? [];
+  tab = own === 'words' ? '' : own ?? (part !== null ? 'life' : isMany() ? 'answer' : '');
   second = tab === 'like' || text === undefined ? null : decodeURIComponent(text);
   if (tab === 'like') like.read(text ?? '');
   [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => tab === '' ? [] : ['life=' + (tab === 'like' ? [tab, ...like.hashPart() === '' ? [] : [like.hashPart()]] : tab === 'pair' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
+const hashParts = () => tab === (isMany() ? 'answer' : '') ? [] : tab === '' ? ['life=words'] : tab === 'answer' ? ['life=answer'] : ['life=' + (tab === 'like' ? [tab, ...like.hashPart() === '' ? [] : [like.hashPart()]] : tab === 'pair' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
   : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
 
 function make() {
   const tabs = Object.entries(TABS).map(([value, [name]]) => {
-    const node = el('button', { id: 'life-' + (value === 'life' ? 'open' : value || 'words'), type: 'button', value }, t(name));
+    const node = el('button', { id: 'life-' + ({ life: 'open', answer: 'heads' }[value] ?? (value || 'words')), type: 'button', value }, t(name));
     node.addEventListener('click', () => { tab = value; viewer.set({}); });
     return node;
   });

@@ -724,6 +724,13 @@ async function drawingOf(options, what) {
   return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
+// Returns the picture of the heads that write most of the next word of the text of WHAT.
+async function drawAnswer(what, width) {
+  const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 9 : 12}`;
+  const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
+  return new TextDecoder().decode(file);
+}
+
 // Returns what the chosen head sees from position QUERY of the text of WHAT, counted from the end, and the next words: tokens
 // with their places in the text, the row of weights, the probabilities of all tokens, and the best.
 async function seen(what, query) {
@@ -786,7 +793,8 @@ async function figureOf(what, head, lines, heads) {
   return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
+const life = attnLife({ viewer, t, drawingOf, drawAnswer, stored: viewer.answerSvg ? { svg: viewer.answerSvg, text: first.text } : null, hasModel: () => engine !== null,
+  pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
     commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,

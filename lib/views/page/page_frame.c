@@ -233,9 +233,17 @@ enum attn_status attn_page_frame_begin(struct attn_page *page, struct attn_error
 
 enum attn_status attn_page_frame_end(struct attn_page *page, struct attn_error *err)
 {
+    const struct attn_sink *opening = page->base.options.picture->opening;
+    const void *bytes;
+    size_t n;
+
     attn_page_write_text(page->base.sink, "</script>\n");
     if (page->base.options.picture->live)
         ATTN_TRY(attn_page_live_attach(page, err));
+    if (opening && page->data) {
+        bytes = attn_sink_bytes(opening, &n);
+        ATTN_TRY(attn_page_data_add(page->data, "answer-svg", bytes, n, err));
+    }
     return write_frame(page, err);
 }
 

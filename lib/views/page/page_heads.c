@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/store.h"
-#include "page/page_live.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -19,14 +18,14 @@ static const enum attn_measure of_page[] = {
 #undef OF_PAGE
 };
 
-static enum attn_status add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
-                                 const struct attn_location *at, struct attn_error *err)
+static void add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
+                     const struct attn_location *at)
 {
     const struct attn_extent extent = attn_writer_extent(writer, at);
     const struct attn_head_number place =
         attn_writer_head_number(writer, ATTN_SITE_PATTERN, at->head);
     struct attn_page_head *item = &heads->items[heads->n];
-    size_t n_cell, side;
+    size_t n_cell;
 
     *item = (struct attn_page_head){
         .at = *at,
@@ -39,18 +38,10 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     };
     for (size_t i = 0; i < ATTN_N_MEASURE; i++)
         item->values[i] = (double)NAN;
-    side = item->n_row > item->n_column ? item->n_row : item->n_column;
-    item->k = side > 0 ? (side - 1) / ATTN_PAGE_THUMB + 1 : 1;
-    item->n_thumb_row = (item->n_row + item->k - 1) / item->k;
-    item->n_thumb_col = (item->n_column + item->k - 1) / item->k;
-    item->n_plane = item->k > 1 ? ATTN_PAGE_N_PLANE : 1;
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n_whole = ++heads->n;
-    ATTN_TRY(ATTN_STORE_ALLOC(&heads->store, item->thumb,
-                              item->n_plane * item->n_thumb_row * item->n_thumb_col, err));
-    return ATTN_STORE_ALLOC(&heads->store, item->pools, item->n_plane * item->n_thumb_col, err);
 }
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
@@ -84,7 +75,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
         heads->first_of_layer[attn_selection_slot(selection, &at)] = heads->n;
         for (at.head = 0; at.head < n_head; at.head++)
             if (attn_writer_has_head(writer, &at, at.head))
-                ATTN_TRY(add_head(heads, writer, &at, err));
+                add_head(heads, writer, &at);
     }
     ATTN_TRY(attn_measure_group_create(measures, &settings, selection, writer->options.pool,
                                        &heads->measures, err));
@@ -227,43 +218,22 @@ void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes 
     }
 }
 
-/* A row of pooled cells: STEP rows and columns each, from column `first` on. */
-struct pooled_row {
-    size_t step, first, n;
-    struct attn_mean_cell *cells; /* [n] */
-    unsigned char *levels;        /* [n] set when the cells have all their rows */
-};
-
-/* Adds WEIGHTS, row ROW of N_ROW, to the cells of TO. */
-static void pool_row(const struct pooled_row *to, size_t row, size_t n_row, struct attn_row weights)
-{
-    const bool is_last = (row + 1) % to->step == 0 || row + 1 == n_row;
-
-    if (row % to->step == 0)
-        memset(to->cells, 0, to->n * sizeof *to->cells);
-    if (to->first == 0 && weights.n <= 1 && !is_last) /* the only weight is 1 */
-        return;
-    attn_mean_cells_add(to->cells, to->n, weights, to->n * to->step, to->first, true);
-    for (size_t i = 0; is_last && i < to->n; i++)
-        if (to->cells[i].n_row > 0)
-            to->levels[i] = (unsigned char)attn_page_level(
-                sqrtf(fminf(to->cells[i].sum / (float)to->cells[i].n_row, 1)), 254);
-}
-
 void attn_page_head_pool(struct attn_page_head *head, size_t row,
                          const struct attn_trace_event *event, size_t r)
 {
-    const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
+    const size_t n = head->n_pooled_col, step = head->step;
     const struct attn_row weights = attn_event_row(event, r);
+    const bool is_last = (row + 1) % step == 0 || row + 1 == head->n_row;
 
-    for (size_t plane = 0; plane < head->n_plane; plane++)
-        pool_row(&(struct pooled_row){head->k, plane, n, head->pools + plane * n,
-                                      head->thumb + plane * size + row / head->k * n},
-                 row, head->n_row, weights);
-    if (head->step > 0)
-        pool_row(&(struct pooled_row){head->step, 0, head->n_pooled_col, head->line,
-                                      head->pooled + row / head->step * head->n_pooled_col},
-                 row, head->n_row, weights);
+    if (row % step == 0)
+        memset(head->line, 0, n * sizeof *head->line);
+    if (weights.n <= 1 && !is_last) /* the only weight is 1 */
+        return;
+    attn_mean_cells_add(head->line, n, weights, n * step, true);
+    for (size_t i = 0; is_last && i < n; i++)
+        if (head->line[i].n_row > 0)
+            head->pooled[row / step * n + i] = (unsigned char)attn_page_level(
+                sqrtf(fminf(head->line[i].sum / (float)head->line[i].n_row, 1)), 254);
 }
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,

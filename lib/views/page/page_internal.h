@@ -7,7 +7,7 @@
  *     schema, version, theme, nothing, colormaps     nothing: colors of cells without a value
  *     table, examples, atlas  of a question (page_question.c; heads/examples_page.c; page_atlas.c)
  *     model, ..., tensors     a run, its tokens and how it is shown first (attn_page_push_run)
- *     thumbs, vectors, maps, picture, parks, ..., heads, predictions   what was found
+ *     vectors, maps, picture, parks, ..., heads, predictions   what was found
  *     live, story, language   of a live page (page_live.c)
  *
  * of which a page has those that it needs. Tensors have their names in archives: {site, stack,
@@ -32,22 +32,15 @@
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
 /*
- * For each head, while its rows arrive, the page collects a thumbnail, measures and the kind that
- * follows from them, and the cells that levels cannot encode. Its weights are in its data block.
+ * For each head, while its rows arrive, the page collects measures and the kind that follows from
+ * them, and the cells that levels cannot encode. Its weights are in its data block, from which the
+ * viewer draws its thumbnail.
  *
- * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)). A thumbnail
- * has levels for at most 32 x 32 cells, each pooled from k x k cells: the mean over its rows of the
- * largest weight of a row, as in a terminal. If k is above 1, a head has two thumbnails: unchanged,
- * and without the first key.
+ * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)).
  */
 
 /* X(ID): measures of a head, in the order in which the page lists them. */
 #define ATTN_PAGE_MEASURE_MAP(X) X(FIRST) X(PREVIOUS) X(SELF) X(ENTROPY) X(FAR)
-
-enum {
-    ATTN_PAGE_THUMB = 32,  /* maximum cells of a side of a thumbnail */
-    ATTN_PAGE_N_PLANE = 2, /* thumbnails of a head that is pooled */
-};
 
 enum {
     ATTN_PAGE_MOST_CELLS = 160000000, /* maximum cells of the patterns of all heads, or of one of
@@ -64,12 +57,6 @@ struct attn_page_head {
     bool is_encoder; /* a head of an encoder: its queries are positions of the source, too */
     bool is_pooled;  /* the page has its rows pooled */
     size_t n_row, n_column;
-    size_t k;                        /* k x k cells are pooled */
-    size_t n_thumb_row, n_thumb_col; /* size of a thumbnail */
-    size_t n_plane;                  /* thumbnails: 1 or ATTN_PAGE_N_PLANE */
-    unsigned char *thumb;            /* [n_plane * rows * columns] levels of the thumbnails */
-    /* [n_plane, n_thumb_col] the current row of the thumbnails */
-    struct attn_mean_cell *pools;
     /* Of a page that pools some heads: */
     struct attn_sink *block; /* owns; the block of the whole rows; NULL: not kept */
     size_t n_byte;           /* its bytes */
@@ -127,9 +114,9 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
                              size_t n_weight);
 
-/* Adds row R of EVENT, ROW of HEAD, to the thumbnails. In the first of them a row with a single
- * key, whose weight is 1, is left out of cells with later rows; the second leaves out the first
- * key. */
+/* Adds row R of EVENT, ROW of HEAD, to its pooled cells: means over rows of the
+ * largest weight of a row, as in a terminal. A row with a single key, whose weight is 1, is left
+ * out of cells with later rows. */
 void attn_page_head_pool(struct attn_page_head *head, size_t row,
                          const struct attn_trace_event *event, size_t r);
 

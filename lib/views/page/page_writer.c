@@ -245,7 +245,8 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         if (w->n_row == 0)
             ATTN_TRY(begin_block(w, head, err));
         attn_page_head_take_row(head, w->n_row, w->row, n_seen);
-        attn_page_head_pool(head, w->n_row, event, r);
+        if (head->pooled)
+            attn_page_head_pool(head, w->n_row, event, r);
         put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
@@ -452,14 +453,6 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
         ATTN_TRY(write_blocks(w, err));
     attn_page_end_tensor(w);
     attn_json_end(&w->json);
-    attn_page_push_key(&w->json, "thumbs");
-    attn_page_begin_block(w);
-    for (size_t i = 0; i < w->heads.n; i++) {
-        const struct attn_page_head *head = &w->heads.items[i];
-
-        add_levels(w, head->thumb, head->n_plane * head->n_thumb_row * head->n_thumb_col);
-    }
-    attn_page_end_block(w);
     attn_page_heads_type(&w->heads, writer->options.mixes);
     ATTN_TRY(choose_start(w, err));
     if (w->vectors.are_there)

@@ -87,6 +87,58 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// The figure of the heads that write most of the next word, with which a page of many heads opens; or null.
+const answerSvg = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'image/svg+xml').documentElement);
+
+// Returns what the figure SVG says, the first sentence of its caption.
+const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.textContent ?? '')?.[1] ?? '';
+
+// Makes the plates of the figure SVG, which is on the page, buttons that choose their heads. Returns them.
+function makePlates(svg) {
+  const texts = [...svg.querySelectorAll('text[data-i^=h]')], frames = [...svg.querySelectorAll('rect')].map(rect => [rect, rect.getBBox()]).reverse();
+  return [...new Set(texts.map(({ dataset }) => dataset.i))].map(mark => {
+    const own = texts.filter(({ dataset }) => dataset.i === mark), [layer, head] = mark.slice(1).split('.'), at = layer + '.' + head, { x, y } = own[0].getBBox();
+    const [frame] = frames.find(([, box]) => x > box.x && y > box.y && x < box.x + box.width && y < box.y + box.height), plate = frame.cloneNode();
+    for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': own.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
+    const choose = () => byName.has(at) && set({ h: byName.get(at) });
+    on(plate, 'click', choose);
+    on(plate, 'keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } });
+    svg.append(plate);
+    return plate;
+  });
+}
+
+// Marks the plate of the chosen head.
+function markPlates() {
+  for (const plate of document.querySelectorAll('.plate')) {
+    const isChosen = plate.dataset.head === heads[state.h].at;
+    plate.classList.toggle('near', isChosen);
+    plate.setAttribute('aria-pressed', String(isChosen));
+  }
+}
+
+// Shows the figure in the place of all heads, which a button brings back.
+async function showAnswer() {
+  const svg = document.importNode(await answerSvg, true), title = titleOf(svg), place = $('heads');
+  svg.setAttribute('role', 'group');
+  svg.setAttribute('aria-label', title);
+  const tab = (text, isEight) => {
+    const node = el('button', { type: 'button', 'aria-pressed': String(isEight) }, text);
+    on(node, 'click', () => {
+      place.classList.toggle('eight', isEight);
+      for (const other of node.parentNode.children) other.setAttribute('aria-pressed', String(other === node));
+      draw();
+    });
+    return node;
+  };
+  const tabs = el('div', { class: 'tabs', role: 'group', 'aria-label': 'Heads' });
+  place.prepend(el('div', { id: 'answer-tabs' }, tabs), el('div', { id: 'answer' }, el('h2', {}, title), svg));
+  place.classList.add('eight');
+  $('app').hidden = false; // for the sizes of texts
+  $('panes').dataset.view = 'grid';
+  tabs.append(tab(`${makePlates(svg).length} heads`, true), tab(`all ${heads.length}`, false));
+}
+
 // Returns weights from levels: level 0 is masked (NaN), 1 is 0, the highest is 1. Values that are
 // not finite have no level; the page marks them as infinity.
 function weightsOf(bytes, n, planes, first = 0) {
@@ -221,39 +273,41 @@ function matrixOf(h, set) {
 
 // --- Thumbnails ---
 
-const thumbs = []; // by head and set: planes of weights, and their size
+let thumbs = null; // by head and set: planes of weights, and their size; null: not read yet
 
-// Reads the thumbnails: BYTES has the planes of each head, OTHERS those of the second run, if there is one.
-function readThumbs(bytes, others) {
-  const own = { bytes, at: 0 }, runs = others ? [own, { bytes: others, at: 0 }] : [own];
-  thumbs.length = 0;
-  for (const head of heads) {
-    const k = head.pooled, rows = ceil(head.rows / k), cols = ceil(head.cols / k), n = rows * cols;
-    const sets = runs.map(from => {
-      const planes = [];
-      for (let p = 0; p < (k > 1 ? 2 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
-      return planes;
-    });
-    eachNotFinite(head, (row, column) => {
-      for (const plane of sets[0]) plane[floor(row / k) * cols + floor(column / k)] = Infinity;
-    });
-    thumbs.push({ rows, cols, sets, difference: null });
+// Returns the cells of a thumbnail, k x k of a head each, from its LEVELS: the mean over its rows of the largest weight of a row.
+// Columns before FIRST are left out; else a row with a single key, whose weight is 1, of cells with later rows.
+function poolMeans(levels, { rows, cols, step = 1, pooled: k }, planes, first) {
+  const down = ceil(rows / step), n = ceil(cols / step), size = down * n, across = ceil(cols / k), cellOf = i => floor(i * step / k), top = planes === 2 ? 65534 : 254;
+  const means = new Float32Array(ceil(rows / k) * across), counts = new Uint32Array(means.length), most = new Uint16Array(across), cells = Uint16Array.from({ length: n }, (_, c) => cellOf(c));
+  for (let r = 0; r < down; r++) {
+    let nSeen = 0;
+    most.fill(0);
+    for (let c = first, i = r * n + first; c < n; c++, i++) {
+      const level = planes === 2 ? levels[i] * 256 + levels[size + i] : levels[i];
+      if (level > 0) nSeen++;
+      if (level > most[cells[c]]) most[cells[c]] = level;
+    }
+    if (first === 0 && step === 1 && nSeen === 1 && r + 1 < down && cellOf(r + 1) === cellOf(r)) continue;
+    for (let c = 0, at = cellOf(r) * across; c < across; c++, at++)
+      if (most[c] > 0) { means[at] += weightOf(most[c], top); counts[at]++; }
   }
+  return means.map((sum, i) => sum / counts[i]);
 }
 
-let differences = null; // the promise of readDifferences
-
-// Computes the differences of the thumbnails of two runs.
-async function readDifferences() {
-  const began = nTaken;
-  await Promise.all(heads.map(async (head, h) => {
-    const { rows, cols } = head, sets = [head, run.other.heads[h]].map(({ block }) => inflate(block));
-    const [own, other] = (await Promise.all(sets)).map(bytes => weightsOf(bytes, rows * cols, run.bytes));
-    if (began !== nTaken) return;
-    thumbs[h].difference = poolDifferences({ rows, cols, k: head.pooled }, own, other);
-  }));
-  thumbsDrawn = '';
-  if (began === nTaken) draw();
+// Returns the thumbnails of the run MADE, with those of the run OTHER and the differences, if it is given.
+async function readThumbs({ heads: made, bytes: planes }, other) {
+  const found = [];
+  for (let i = 0; i < made.length; i += AT_ONCE) found.push(...await Promise.all(made.slice(i, i + AT_ONCE).map(async (head, at) => {
+    const { block, rows, cols, step = 1, pooled: k } = head, across = ceil(cols / k), n = ceil(rows / step) * ceil(cols / step);
+    const all = await Promise.all([block, ...other ? [other.heads[i + at].block] : []].map(inflate)), weights = () => all.map(levels => weightsOf(levels, n, planes));
+    const sets = k === 1 ? weights().map(cells => [cells]) : all.map(levels => [0, 1].map(first => poolMeans(levels, head, planes, first)));
+    eachNotFinite(head, (row, column) => {
+      for (const plane of sets[0]) plane[floor(row / k) * across + floor(column / k)] = Infinity;
+    });
+    return { rows: ceil(rows / k), cols: across, sets, difference: other && poolDifferences({ rows, cols, k }, ...weights()) };
+  })));
+  return found;
 }
 
 function thumbOf(h, set) {
@@ -367,6 +421,7 @@ const readers = {
 function readHash(hash) {
   const parts = hash.replace(/^#/, '').split('&');
   Object.assign(state, structuredClone(defaults));
+  if (!heads[state.h]) state.h = run.start; // another model has fewer
   turnTo(state.h);
   [elsewhere, state.q] = [null, usualQuery];
   for (const part of parts) {
@@ -519,8 +574,12 @@ function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = setOf(state.w);
-  if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
-  if (which === 'difference' && !thumbs.every(thumb => thumb.difference)) return;
+  if (thumbs === null) {
+    const of = nTaken;
+    thumbs = [];
+    readThumbs(run, run.other).then(found => { if (of === nTaken) { thumbs = found; draw(); } });
+  }
+  if (thumbs.length === 0) return; // they are read
   const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, state.first, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
@@ -800,6 +859,8 @@ function draw() {
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
   drawOne();
+  $('answer')?.classList.toggle('is-dark', isDark());
+  markPlates();
   onDrawn();
 }
 
@@ -1006,8 +1067,8 @@ async function show(made, other) {
   const name = heads[state.h].at, { q } = state;
   const isLast = q === usualQuery, wanted = made.heads.filter(h => h.at === name);
   const weights = run => run && Promise.all(run.heads.filter(h => h.at === name).map(async ({ block, rows, cols }) => weightsOf(await inflate(block), rows * cols, run.bytes)));
-  const [own, others, bytes, otherBytes, image] = await Promise.all([weights(made), weights(other),
-    inflate(made.thumbs), other && inflate(other.thumbs), made.picture && attnPicture?.load(made)]);
+  const isSeen = heads.length > 1 && $('thumbs').offsetParent !== null;
+  const [own, others, small, image] = await Promise.all([weights(made), weights(other), isSeen ? readThumbs(made, other) : null, made.picture && attnPicture?.load(made)]);
 
   if (number !== nWanted) return;
   if (other) made.other = other;
@@ -1019,8 +1080,7 @@ async function show(made, other) {
     decoded.set([nTaken, 0, heads.indexOf(head)].join(':'), own[i]);
     if (other) decoded.set([nTaken, 1, heads.indexOf(head)].join(':'), others[i]);
   });
-  differences = null;
-  readThumbs(bytes, otherBytes);
+  thumbs = small;
   [hover, shown, thumbsDrawn] = [null, null, ''];
   sought = seekNothing();
   Object.assign(state, { h: byName.get(name) ?? run.start,
@@ -1032,7 +1092,6 @@ async function show(made, other) {
   makeThumbs();
   draw();
   writeHash();
-  await differences;
 }
 
 // Returns the line below the title: what the page shows, its sizes, the text, and the options that affect the run.
@@ -1050,7 +1109,8 @@ function aboutRun() {
 }
 
 async function start() {
-  readThumbs(await inflate(run.thumbs));
+  if (!attnPage.given.live && answerSvg) await showAnswer();
+  else if (!attnPage.given.live && heads.length > 1) thumbs = await readThumbs(run);
   over = lookOver(run.picture && await attnPicture.load(run));
   over?.open();
   fillHeads();
@@ -1069,7 +1129,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, labelAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
-  typeOf, aimsAt,
+  typeOf, aimsAt, answerSvg, titleOf, makePlates, markPlates, thumbOf: h => thumbOf(h, setOf(state.w)),
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere.

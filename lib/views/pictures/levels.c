@@ -457,14 +457,13 @@ static void end_band(struct attn_mean_cell *cell, struct band *band)
 }
 
 void attn_mean_cells_add(struct attn_mean_cell *cells, size_t n_cell, struct attn_row row,
-                         size_t n_column, size_t first, bool is_share)
+                         size_t n_column, bool is_share)
 {
     struct band band = {0, UINT32_MAX};
     size_t at = 0; /* the cell of the band */
 
     for (struct attn_cells some; attn_row_next(&row, &some);)
-        for (size_t c = some.first > first ? some.first : first, end = some.first + some.n, next;
-             c < end; c = next) {
+        for (size_t c = some.first, end = c + some.n, next; c < end; c = next) {
             const size_t i = c * n_cell / n_column;
 
             if (i != at)

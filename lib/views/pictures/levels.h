@@ -104,9 +104,9 @@ struct attn_mean_cell {
 };
 
 /* Adds ROW of a matrix of N_COLUMN columns to the cells of its thumbnail: CELLS [n_cell], each of
- * as many columns. Columns before FIRST are left out. IS_SHARE: numbers below 0 count as 0. */
+ * as many columns. IS_SHARE: numbers below 0 count as 0. */
 void attn_mean_cells_add(struct attn_mean_cell *cells, size_t n_cell, struct attn_row row,
-                         size_t n_column, size_t first, bool is_share);
+                         size_t n_column, bool is_share);
 
 /* Creates a matrix of N_ROW x N_COLUMN masked cells that belongs to no run; the second function
  * sets one of its numbers. The caller frees its cells with attn_free. */

@@ -78,12 +78,15 @@ struct attn_picture_options {
      * page chooses the head that it opens with; NULL: unknown. Borrowed */
     const struct attn_table *effects;
 
-    /* the heads that make the next token (circuit/answer_heads.h), or NULL. Borrowed */
+    /* the heads that make the next token (heads/answer_heads.h), or NULL. Borrowed */
     const struct attn_table *answer;
 
     /* the types of heads of a model that brings none along: the table of `probe` texts as JSON; or
      * NULL. Borrowed */
     const struct attn_blob *types;
+
+    /* the figure of `answer` as SVG, with which a page opens; or NULL. Borrowed */
+    const struct attn_sink *opening;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

@@ -329,7 +329,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
                 cells[c * n_column / m->n_column].is_hidden = true;
         if (has_others && attn_event_is_certain(event, r))
             continue;
-        attn_mean_cells_add(cells, n_column, attn_event_row(event, r), m->n_column, 0, false);
+        attn_mean_cells_add(cells, n_column, attn_event_row(event, r), m->n_column, false);
     }
 }
 

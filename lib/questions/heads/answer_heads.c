@@ -1,5 +1,5 @@
 /* answer_heads.c - see answer_heads.h. */
-#include "circuit/answer_heads.h"
+#include "heads/answer_heads.h"
 
 #include "attribute/attribute.h"
 #include "base/memory.h"

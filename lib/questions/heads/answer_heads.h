@@ -13,8 +13,8 @@
  * that of the sum, in whole percent. They add up to 1: that of other heads has what the rounding
  * leaves. Facts about the table are `target`, `foil` and `sum`, that of the values.
  */
-#ifndef ATTN_CIRCUIT_ANSWER_HEADS_H
-#define ATTN_CIRCUIT_ANSWER_HEADS_H
+#ifndef ATTN_HEADS_ANSWER_HEADS_H
+#define ATTN_HEADS_ANSWER_HEADS_H
 
 #include "figures/table_picture.h"
 
