@@ -98,10 +98,16 @@ static enum attn_status open_types(struct question *question, struct live *live,
     const struct attn_config *config = attn_model_config(model);
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
+    struct attn_head_type *types;
 
     if (option_find_given(question->call, "source|image") || config->is_encoder ||
-        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2 || attn_head_types_are_of(model))
+        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2)
         return ATTN_OK;
+    ATTN_TRY(attn_head_types_read(model, NULL, &types, err));
+    if (types) {
+        attn_free(types);
+        return ATTN_OK;
+    }
     question->unit = "texts";
     request.on_progress = question_on_progress;
     request.user = question;

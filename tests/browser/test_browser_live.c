@@ -2614,7 +2614,7 @@ START_TEST(many_heads_are_small_tiles)
     assert_text(APART(24), "true");
     attn_browser_point_at(browser, "#stage-cell-143");
     assert_text("getComputedStyle(" ID("stage-cell-143") ", '::after').content.startsWith("
-                                                         "'\"11.11 ')",
+                                                         "'\"11.11')",
                 "true");
     attn_browser_point_at(browser, "#stage-said");
     free(attn_browser_text(browser,

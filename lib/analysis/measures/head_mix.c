@@ -46,7 +46,7 @@ struct head {
 struct attn_head_mixes {
     struct attn_metric_settings settings;
     const struct attn_selection *selection;
-    struct attn_head_types *types; /* owns; those of the model, or NULL */
+    struct attn_head_type *types; /* [n_layer, n_head] owns; those of the model, or NULL */
     struct attn_parks *parks;
     const bool *is_parked; /* NULL before the last event */
     size_t n, n_head, first_row, n_shown;
@@ -184,7 +184,7 @@ void attn_head_mixes_free(struct attn_head_mixes *mixes)
     if (!mixes)
         return;
     attn_parks_free(mixes->parks);
-    attn_head_types_free(mixes->types);
+    attn_free(mixes->types);
     attn_store_release(&mixes->store);
     attn_free(mixes);
 }
@@ -427,11 +427,11 @@ void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_locat
 struct attn_head_type attn_head_mixes_type(struct attn_head_mixes *mixes,
                                            const struct attn_location *at)
 {
-    const struct attn_head_type *type = attn_head_types_find(mixes->types, at);
+    const size_t i = (size_t)at->layer * mixes->n_head + (size_t)at->head;
     struct attn_head_mix mix;
 
     attn_head_mixes_find(mixes, at, &mix); /* finds the parks, too */
-    return type ? *type : attn_head_type_of(&mix, 0);
+    return mixes->types && mixes->types[i].kind ? mixes->types[i] : attn_head_type_of(&mix, 0);
 }
 
 bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key)

@@ -170,7 +170,7 @@ enum attn_status attn_head_weights_list(struct attn_frame *frame, const char *he
 
 /* --- Probes (heads_probe.c) ------------------------------------------------------------------- */
 
-enum { ATTN_NEEDLE_LENGTH = 8 }; /* tokens that come again */
+enum { ATTN_NEEDLE_LENGTH = 8 /* tokens that come again */, ATTN_MOST_OWN_TEXTS = 24 };
 
 /* Returns the place of a needle among LENGTH tokens. It and the token after it are among them. */
 static inline size_t attn_needle_place(size_t length, double depth)
@@ -192,7 +192,7 @@ struct attn_probes {
     struct attn_study_args study;
     /* Of texts that the model writes (heads_own_texts.c), each of at most `length` tokens: */
     int32_t *texts; /* [n_input, length] owns */
-    struct attn_input inputs[4];
+    struct attn_input inputs[ATTN_MOST_OWN_TEXTS];
     size_t n_input;
     struct attn_table *random; /* owns; the heads over a probe of random tokens */
 };

@@ -328,12 +328,8 @@ static void put_random(const struct attn_heads_args *args, size_t row, struct at
 {
     const struct attn_table *table = args->random;
     const struct attn_cell type = attn_table_cell(table, row, attn_table_find(table, "type"));
-    const struct attn_cell induction =
-        attn_cell_string(attn_head_kind_at(ATTN_MIX_INDUCTION)->name);
-    const struct attn_cell duplicate =
-        attn_cell_string(attn_head_kind_at(ATTN_MIX_DUPLICATE)->name);
 
-    if (attn_cell_is_equal(&type, &induction) || attn_cell_is_equal(&type, &duplicate))
+    if (attn_cell_word(&type, "induction duplicate") < SIZE_MAX)
         cells[ATTN_HEAD_TYPE] = type;
 }
 
