@@ -140,8 +140,10 @@ class Model(questions.Questions):
         data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = default(c.attn_encode_options), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")
-        options.special_tokens = c.ATTN_SPECIAL_TOKENS_BOS if special_tokens == "bos" else c.ATTN_SPECIAL_TOKENS_ON if flag(
-            special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
+        if isinstance(special_tokens, str) and special_tokens == "bos":
+            options.special_tokens = c.ATTN_SPECIAL_TOKENS_BOS
+        else:
+            options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
         if second is not None:
             options.pair, options.n_pair = second, len(second)
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
