@@ -26,7 +26,7 @@ static void append_quoted(struct attn_buffer *out, const char *text, size_t n)
     const bool is_turned = attn_text_is_right_to_left(word, n);
 
     attn_buffer_append_format(out, "'%s", is_turned ? isolate : "");
-    if (memmem(word, n, "\xe2\x81", 2)) /* an isolate of the text itself would stay */
+    if (n > 0 && memmem(word, n, "\xe2\x81", 2)) /* an isolate of the text itself would stay */
         attn_escape_append(out, word, n);
     else
         attn_buffer_append(out, word, n);
