@@ -71,18 +71,32 @@ static enum attn_status flush(struct table_page *page, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Appends the members of the JSON document that come before "rows". */
-static void push_about(struct table_page *page)
+void attn_table_begin_document(struct attn_json_writer *json, const char *name,
+                               const struct attn_table *about, int precision)
 {
-    const struct attn_table *about = attn_table_about(page->table);
-
+    attn_json_begin(json, '{');
+    attn_json_line(json);
+    attn_json_head(json, ATTN_DOCUMENT_TABLE);
+    attn_json_line(json);
+    attn_json_text(attn_json_key(json, "table"), name);
     for (size_t i = 0; about && i < attn_table_n_column(about); i++) {
         const struct attn_cell cell = attn_table_cell(about, 0, i);
 
-        attn_json_line(&page->json);
-        attn_table_push_member(&page->json, attn_table_column(about, i), &cell,
-                               page->style.precision);
+        attn_json_line(json);
+        attn_table_push_member(json, attn_table_column(about, i), &cell, precision);
     }
+    attn_json_line(json);
+    attn_json_begin(attn_json_key(json, "rows"), '[');
+}
+
+void attn_table_end_document(struct attn_json_writer *json)
+{
+    if (json->has_member[json->depth - 1])
+        attn_json_line(json);
+    attn_json_end(json);
+    attn_json_line(json);
+    attn_json_end(json);
+    attn_buffer_append_char(json->out, '\n');
 }
 
 static enum attn_status write_rows(struct table_page *page, struct attn_error *err)
@@ -92,16 +106,9 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     const bool is_csv = page->style.form == ATTN_TABLE_CSV;
     const size_t n_row = attn_table_n_row(page->table), n_column = attn_table_n_column(page->table);
 
-    if (is_document) {
-        attn_json_begin(json, '{');
-        attn_json_line(json);
-        attn_json_head(json, ATTN_DOCUMENT_TABLE);
-        attn_json_line(json);
-        attn_json_text(attn_json_key(json, "table"), attn_table_name(page->table));
-        push_about(page);
-        attn_json_line(json);
-        attn_json_begin(attn_json_key(json, "rows"), '[');
-    }
+    if (is_document)
+        attn_table_begin_document(json, attn_table_name(page->table), attn_table_about(page->table),
+                                  page->style.precision);
     for (size_t c = 0; is_csv && c < n_column; c++) {
         const char *name = attn_table_column(page->table, c)->name;
 
@@ -117,14 +124,8 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
         append_row(page, i);
         ATTN_TRY(flush(page, err));
     }
-    if (is_document) {
-        if (n_row > 0)
-            attn_json_line(json);
-        attn_json_end(json);
-        attn_json_line(json);
-        attn_json_end(json);
-        attn_buffer_append_char(&page->text, '\n');
-    }
+    if (is_document)
+        attn_table_end_document(json);
     return flush(page, err);
 }
 
@@ -145,27 +146,22 @@ static enum attn_status write_form(struct table_page *page, struct attn_error *e
                       : write_rows(page, err);
 }
 
-static enum attn_status write_page(struct table_page page, struct attn_error *err)
-{
-    const enum attn_status status = write_form(&page, err);
-
-    attn_buffer_release(&page.text);
-    return status;
-}
-
 enum attn_status attn_table_write(const struct attn_table *table, enum attn_table_form form,
                                   int precision, struct attn_sink *sink, struct attn_error *err)
 {
-    const struct table_page page = {
-        .table = table, .style = {.form = form, .precision = precision}, .sink = sink};
+    const struct attn_table_style style = {.form = form, .precision = precision};
 
     ATTN_NEED(err, table, sink);
-    return write_page(page, err);
+    return attn_table_write_styled(table, &style, sink, err);
 }
 
 enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err)
 {
-    return write_page((struct table_page){.table = table, .style = *style, .sink = sink}, err);
+    struct table_page page = {.table = table, .style = *style, .sink = sink};
+    const enum attn_status status = write_form(&page, err);
+
+    attn_buffer_release(&page.text);
+    return status;
 }

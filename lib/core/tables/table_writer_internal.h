@@ -33,6 +33,11 @@ void attn_table_push_cell(struct attn_json_writer *json, const struct attn_colum
 void attn_table_push_member(struct attn_json_writer *json, const struct attn_column *column,
                             const struct attn_cell *cell, int precision);
 
+/* Begin and end the document of a table NAME around its rows, with the members ABOUT, or NULL. */
+void attn_table_begin_document(struct attn_json_writer *json, const char *name,
+                               const struct attn_table *about, int precision);
+void attn_table_end_document(struct attn_json_writer *json);
+
 /* The parameters `sort` and `limit` of a struct that begins with a struct attn_table_order; the
  * arguments are their help texts. */
 #define ATTN_TABLE_ORDER_PARAMS(sort_help, limit_help)                                             \

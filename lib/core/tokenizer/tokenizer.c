@@ -551,9 +551,8 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
     struct given_text texts[2] = {{text, size, "text"}, {.name = "pair"}};
     enum attn_status status;
 
-    if (!attn_is_given(tokenizer, "tokenizer", err) ||
-        (size > 0 && !attn_is_given(text, "text", err)) ||
-        !attn_is_given(encoding, "encoding", err))
+    ATTN_NEED(err, tokenizer, encoding);
+    if (size > 0 && !attn_is_given(text, "text", err))
         return ATTN_INVALID;
     encoding->n = encoding->n_front = encoding->n_back = 0;
     ATTN_TRY(attn_options_read(given, &options, err));

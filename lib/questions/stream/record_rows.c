@@ -101,31 +101,6 @@ static void push_row(const struct attn_record_rows *rows, struct attn_json_write
     }
 }
 
-/* Begins the document, whose form is that of a table (tables/table_writer.c). */
-static void begin_document(struct attn_record_writer *writer)
-{
-    struct attn_json_writer *json = &writer->rows->document;
-
-    *json = (struct attn_json_writer){.out = &writer->text};
-    attn_json_begin(json, '{');
-    attn_json_line(json);
-    attn_json_head(json, ATTN_DOCUMENT_TABLE);
-    attn_json_line(json);
-    attn_json_text(attn_json_key(json, "table"), writer->form->name);
-    attn_json_line(json);
-    attn_json_begin(attn_json_key(json, "rows"), '[');
-}
-
-/* Ends the array of rows, and the document. */
-static void end_document(struct attn_json_writer *json)
-{
-    for (int i = 0; i < 2; i++) {
-        attn_json_line(json);
-        attn_json_end(json);
-    }
-    attn_buffer_append_char(json->out, '\n');
-}
-
 /* Appends row ROW of RESULT, or its failure, as a line of JSON or a row of the document. */
 static void append_json(struct attn_record_rows *rows, const struct attn_item_result *result,
                         size_t row, struct attn_buffer *out)
@@ -271,8 +246,9 @@ static enum attn_status begin_rows(struct attn_record_writer *writer, struct att
 {
     const struct attn_items *items = writer->form->items;
 
+    writer->rows->document.out = &writer->text;
     if (writer->form->row_form == ATTN_RECORD_ROWS_DOCUMENT)
-        begin_document(writer);
+        attn_table_begin_document(&writer->rows->document, writer->form->name, NULL, -1);
     return items && attn_items_have_header(items) ? take_labels(writer, err) : ATTN_OK;
 }
 
@@ -351,7 +327,7 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
 
     ATTN_TRY(take_labels(writer, err));
     if (rows->form->row_form == ATTN_RECORD_ROWS_DOCUMENT)
-        end_document(&rows->document);
+        attn_table_end_document(&rows->document);
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
         return ATTN_OK;
     ATTN_TRY(attn_record_rows_show(rows, err));
