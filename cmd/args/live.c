@@ -89,19 +89,26 @@ static enum attn_status list_reading(const struct question *question, struct liv
     return ATTN_OK;
 }
 
+/* Whether the text, alone, has a next token. */
+static bool has_next(const struct question *question)
+{
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+
+    return !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
+           !option_find_given(question->call, "source|image");
+}
+
 /* Finds the types of heads for the page of a text, if the model brings none along: a model that
  * reads more has those of the run. */
 static enum attn_status open_types(struct question *question, struct live *live,
                                    struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(question->host);
-    const struct attn_config *config = attn_model_config(model);
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_head_type *types;
 
-    if (option_find_given(question->call, "source|image") || config->is_encoder ||
-        config->output == ATTN_OUTPUT_NONE || config->n_ctx < 2)
+    if (!has_next(question) || attn_model_config(model)->n_ctx < 2)
         return ATTN_OK;
     ATTN_TRY(attn_head_types_read(model, NULL, &types, err));
     if (types) {
@@ -140,15 +147,6 @@ static double cost_of_pass(const struct question *question)
                  n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
 
     return 12 * d * d * (double)config->n_layer * n;
-}
-
-/* Whether the text, alone, has a next token. */
-static bool has_next(const struct question *question)
-{
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-
-    return !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
-           !option_find_given(question->call, "source|image");
 }
 
 /* Whether to find what each head does for the next token, by which a page and the first screen
