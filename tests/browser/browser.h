@@ -19,6 +19,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Arguments of the tool that make the model `many`, of 56 heads; the text of its vocabulary
+ * follows. */
+#define ATTN_INIT_MANY                                                                             \
+    "init", "many", "--set", "d_model=48", "--set", "n_layer=7", "--set", "n_head=8", "--set",     \
+        "residual=true", "--set", "out_proj=true", "--set", "norm=layernorm", "--set",             \
+        "output=own", "--set", "causal=true", "--vocab-from"
+
 struct attn_browser;
 
 enum { ATTN_KEY_SHIFT = 8 }; /* as the protocol counts them */

@@ -2577,19 +2577,12 @@ START_TEST(heads_stand_under_words)
 }
 END_TEST
 
-/* Tiles of many heads are small. A tile has its name under the pointer. All are reached by
- * keyboard, and by a list. */
 /* The stage of many heads opens with those that write most of the next word, whichever text is
  * typed; a press chooses one. */
 START_TEST(many_heads_open_with_eight)
 {
     enter();
-    run((const char *[]){"init",  "many",           "--set",        "d_model=48",
-                         "--set", "n_layer=7",      "--set",        "n_head=8",
-                         "--set", "residual=true",  "--set",        "out_proj=true",
-                         "--set", "norm=layernorm", "--set",        "output=own",
-                         "--set", "causal=true",    "--vocab-from", keys,
-                         NULL});
+    run((const char *[]){ATTN_INIT_MANY, keys, NULL});
     run((const char *[]){"run", "-m", "many", "--html", "p.html", "--live", keys, NULL});
     load("stage=1&h=0.0");
     attn_browser_wait(browser, "document.querySelectorAll('#life-picture .plate').length === 8");
@@ -2605,6 +2598,8 @@ START_TEST(many_heads_open_with_eight)
 }
 END_TEST
 
+/* Tiles of many heads are small. A tile has its name under the pointer. All are reached by
+ * keyboard, and by a list. */
 START_TEST(many_heads_are_small_tiles)
 {
     enter();

@@ -314,13 +314,7 @@ END_TEST
 START_TEST(many_heads_open_with_eight)
 {
     enter();
-    run_with((const char *[]){"init",  "many",           "--set",        "d_model=48",
-                              "--set", "n_layer=7",      "--set",        "n_head=8",
-                              "--set", "residual=true",  "--set",        "out_proj=true",
-                              "--set", "norm=layernorm", "--set",        "output=own",
-                              "--set", "causal=true",    "--vocab-from", life,
-                              NULL},
-             NULL, 0);
+    run_with((const char *[]){ATTN_INIT_MANY, life, NULL}, NULL, 0);
     run((const char *[]){"run", "-m", "many", life, NULL});
     attn_browser_load(browser, "p.html", "");
     assert_text("document.querySelectorAll('#heads .plate').length", "8");
