@@ -376,7 +376,7 @@ static enum attn_status draw_answer(struct question *question, struct attn_error
         else
             question->tensors.outputs[outputs->n++] = *output;
     }
-    question->tensors.look.figure = ATTN_FIGURE_DEFAULT; /* of what is left */
+    question->tensors.look.figure = ATTN_FIGURE_DEFAULT; /* no other output draws */
     return ATTN_OK;
 }
 

@@ -14,7 +14,7 @@
 #define PART "heads.json"
 
 /* Sets SOURCE to the place of the part beside the weights of MODEL; FOLDER has room for its path.
- * False if there is none. */
+ * Returns false if MODEL has no such part. */
 static bool find_part(const struct attn_model *model, char folder[ATTN_PATH_SIZE],
                       struct attn_source *source)
 {

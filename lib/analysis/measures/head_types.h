@@ -9,10 +9,10 @@
 #include "measures/head_kind.h"
 #include "model/model.h"
 
-/* Reads the types of the heads [n_layer, n_head] of MODEL, without a kind where it has none; from
- * GIVEN, which may be NULL, if it brings none along. Sets *types to NULL if there are none for the
- * weights as they are, or if they cannot be read: the only failure is ATTN_NO_MEMORY. The caller
- * frees *types (attn_free). */
+/* Reads the types of all heads of MODEL into *types [n_layer, n_head], which the caller frees with
+ * attn_free. GIVEN, which may be NULL, has the types of a model without the part. The kind of a
+ * head without a type is NULL. *types is NULL if nothing can be read, and for a model with an
+ * encoder or an adapter. The only failure is ATTN_NO_MEMORY. */
 enum attn_status attn_head_types_read(const struct attn_model *model, const struct attn_blob *given,
                                       struct attn_head_type **types, struct attn_error *err);
 

@@ -30,7 +30,7 @@ struct ranks {
     struct attn_vocabulary vocabulary;
     struct attn_buffer *json;
     char bos[32];   /* the token that stands in front of each text */
-    int64_t bos_id; /* -1: there is none */
+    int64_t bos_id; /* -1: no such token */
     bool has_gap;   /* ids are not 0 to n - 1, or special tokens not the last, in their order */
     struct attn_error *err;
 };

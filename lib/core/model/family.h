@@ -303,8 +303,8 @@ struct attn_strangers {
     const char *(*reason)(const struct attn_json *json, const char *type, const char **nearest);
     /* The reason by what the config has. */
     const char *(*guess)(const struct attn_json *json, const char *type);
-    /* Finds the family that alone has the tensors of ST, of a config without a type. ATTN_FORMAT,
-     * with the line that JSON lacks, if it is none or several. */
+    /* Finds the family that alone has the tensors of ST, of a config without a type. ATTN_FORMAT
+     * if no family has them, or several do; the error has the line that JSON lacks. */
     enum attn_status (*find_family)(const struct attn_json *json,
                                     const struct attn_tensor_files *st,
                                     const struct attn_family **found, struct attn_error *err);

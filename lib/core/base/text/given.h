@@ -15,7 +15,7 @@
  * ATTN_INVALID at ATTN_STAGE_OPTIONS with a message about NAME. */
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err);
 
-/* Checks likewise the POINTERS called NAMES, "host, request". */
+/* Checks each of POINTERS in the same way. NAMES has their names: "host, request". */
 bool attn_are_given(const char *names, const void *const *pointers, struct attn_error *err);
 
 /* Returns from the calling function with ATTN_INVALID if one of its arguments, pointers, is NULL.
