@@ -115,14 +115,14 @@ function paintAnswer(place, hadFocus) {
   numbers.clear();
   $('life-sum').textContent = '';
   const focused = document.activeElement?.dataset?.head, isShown = place.querySelector('svg')?.of === found.svg;
-  if (isShown) return viewer.markPlates();
-  const svg = document.importNode(found.svg, true), title = viewer.titleOf(svg);
+  if (isShown) return viewer.plates.mark();
+  const svg = document.importNode(found.svg, true), title = viewer.plates.titleOf(svg);
   svg.of = found.svg;
   for (const [name, value] of [['role', 'group'], ['aria-label', title], ['preserveAspectRatio', 'xMinYMin']]) svg.setAttribute(name, value);
   place.replaceChildren(el('h2', {}, title), svg);
   for (const text of svg.querySelectorAll('text:is([data-i=for], [data-i=against])')) text.textContent = t(text.dataset.i);
-  const plates = viewer.makePlates(svg);
-  viewer.markPlates();
+  const plates = viewer.plates.make(svg);
+  viewer.plates.mark();
   if (hadFocus) plates.find(plate => plate.dataset.head === focused)?.focus({ preventScroll: true });
   $('life-said').textContent = t('Press a head to choose it; all are in Words.');
 }

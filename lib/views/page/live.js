@@ -793,7 +793,7 @@ async function figureOf(what, head, lines, heads) {
   return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, drawAnswer, stored: viewer.answerSvg ? { svg: viewer.answerSvg, text: first.text } : null, hasModel: () => engine !== null,
+const life = attnLife({ viewer, t, drawingOf, drawAnswer, stored: viewer.plates.stored ? { svg: viewer.plates.stored, text: first.text } : null, hasModel: () => engine !== null,
   pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
     commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),

@@ -21,7 +21,7 @@ struct file {
 
 /* What a page may have. */
 /* clang-format off */
-enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64 };
+enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64, ANSWER = 128 };
 enum { ALL = RUN | TABLE | EXAMPLES | ATLAS | VECTORS | PICTURE | LIVE };
 
 /* X(FILE, TAG, ANY, WITHOUT): the styles and the scripts, in their order, of a page that has any of
@@ -34,10 +34,10 @@ enum { ALL = RUN | TABLE | EXAMPLES | ATLAS | VECTORS | PICTURE | LIVE };
     X(shared_js, "script", ALL, 0) X(map_js, "script", ALL, 0)                                     \
     X(question_js, "script", TABLE | LIVE, 0) X(examples_js, "script", EXAMPLES, RUN)              \
     X(atlas_js, "script", ATLAS, RUN) X(neurons_js, "script", VECTORS | LIVE, 0)                   \
-    X(picture_js, "script", PICTURE, 0) X(js, "script", RUN, 0) X(stage_js, "script", LIVE, 0)     \
-    X(life_js, "script", LIVE, 0) X(pair_js, "script", LIVE, 0) X(like_js, "script", LIVE, 0)      \
-    X(guess_js, "script", LIVE, 0) X(story_js, "script", LIVE, 0) X(why_js, "script", LIVE, 0)     \
-    X(live_js, "script", LIVE, 0)
+    X(picture_js, "script", PICTURE, 0) X(plates_js, "script", ANSWER | LIVE, 0)                   \
+    X(js, "script", RUN, 0) X(stage_js, "script", LIVE, 0) X(life_js, "script", LIVE, 0)           \
+    X(pair_js, "script", LIVE, 0) X(like_js, "script", LIVE, 0) X(guess_js, "script", LIVE, 0)     \
+    X(story_js, "script", LIVE, 0) X(why_js, "script", LIVE, 0) X(live_js, "script", LIVE, 0)
 #define DECLARE(name, tag, any, without)                                                           \
     extern const char attn_page_##name[], attn_page_##name##_end[];
 #define ROW(name, tag, any, without)                                                               \
@@ -59,7 +59,8 @@ static unsigned content_of(const struct attn_page *page)
     return (page->heads.n > 0 ? RUN : 0) | (page->has_question ? TABLE : 0) |
            (page->question.has_examples ? EXAMPLES : 0) | (page->question.has_atlas ? ATLAS : 0) |
            (page->vectors.are_there ? VECTORS : 0) | (page->picture ? PICTURE : 0) |
-           (page->base.options.picture->live ? LIVE : 0);
+           (page->base.options.picture->live ? LIVE : 0) |
+           (page->base.options.picture->opening ? ANSWER : 0);
 }
 
 static void append_file(struct attn_buffer *out, struct file file)

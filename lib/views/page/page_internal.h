@@ -343,9 +343,8 @@ void attn_page_append_predictions(struct attn_buffer *out,
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
-/* Pushes `nothing`, the colors of cells without a value, and the `colormaps`: the usual ones and
- * ASKED, which may be NULL. */
-void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked);
+/* Pushes `nothing`, the colors of cells without a value, and the `colormaps` that PAGE may need. */
+void attn_page_push_colors(struct attn_json_writer *json, const struct attn_page *page);
 
 static inline void attn_page_write_text(struct attn_sink *sink, const char *text)
 {

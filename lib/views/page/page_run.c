@@ -19,11 +19,15 @@
 
 /* --- Colors --------------------------------------------------------------------------------- */
 
-/* Writes the color maps of both themes and of signed numbers, and ASKED, if it is another: 256
- * colors each; diverging maps once per theme. */
-static void push_colormaps(struct attn_json_writer *json, const struct attn_colormap *asked)
+/* Writes the color maps of both themes, of signed numbers if PAGE may have some, and the chosen
+ * one, if it is another: 256 colors each; diverging maps once per theme. */
+static void push_colormaps(struct attn_json_writer *json, const struct attn_page *page)
 {
-    static const char usual[] = "blues viridis diverging";
+    const struct attn_picture_options *options = page->base.options.picture;
+    const char *usual =
+        page->has_question || page->vectors.are_there || page->picture || options->live
+            ? "blues viridis diverging"
+            : "blues viridis";
     static const char *const endings[] = {[ATTN_THEME_LIGHT] = "", [ATTN_THEME_DARK] = "-dark"};
     struct attn_buffer *out;
 
@@ -33,7 +37,7 @@ static void push_colormaps(struct attn_json_writer *json, const struct attn_colo
         const struct attn_colormap *map = attn_colormap_at(i);
         const int last = attn_colormap_is_diverging(map) ? ATTN_THEME_DARK : ATTN_THEME_LIGHT;
 
-        if (map != asked && !strstr(usual, attn_colormap_name(map)))
+        if (map != options->colormap && !strstr(usual, attn_colormap_name(map)))
             continue;
         for (int theme = ATTN_THEME_LIGHT; theme <= last; theme++) {
             unsigned char bytes[ATTN_N_COLOR][3];
@@ -80,10 +84,10 @@ static void push_cells(struct attn_json_writer *json)
     attn_json_end(json);
 }
 
-void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked)
+void attn_page_push_colors(struct attn_json_writer *json, const struct attn_page *page)
 {
     push_cells(json);
-    push_colormaps(json, asked);
+    push_colormaps(json, page);
 }
 
 /* Writes the options of the initial look: color map, scale, theme, views. */

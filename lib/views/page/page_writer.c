@@ -306,12 +306,12 @@ static void begin_document(struct attn_page *w)
     attn_json_text(attn_page_push_key(&w->json, "version"), ATTN_VERSION);
     attn_json_text(attn_page_push_key(&w->json, "theme"),
                    w->base.options.picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
-    attn_page_push_colors(&w->json, w->base.options.picture->colormap);
 }
 
-/* Ends the document. */
+/* Ends the document, with the colors of what it has. */
 static enum attn_status end_document(struct attn_page *w, struct attn_error *err)
 {
+    attn_page_push_colors(&w->json, w);
     attn_json_line(&w->json);
     attn_json_end(&w->json);
     attn_buffer_append_char(&w->pending, '\n');

@@ -87,58 +87,6 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// The figure of the heads that write most of the next word, with which a page of many heads opens; or null.
-const answerSvg = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'image/svg+xml').documentElement);
-
-// Returns what the figure SVG says, the first sentence of its caption.
-const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.textContent ?? '')?.[1] ?? '';
-
-// Makes the plates of the figure SVG, which is on the page, buttons that choose their heads. Returns them.
-function makePlates(svg) {
-  const texts = [...svg.querySelectorAll('text[data-i^=h]')], frames = [...svg.querySelectorAll('rect')].map(rect => [rect, rect.getBBox()]).reverse();
-  return [...new Set(texts.map(({ dataset }) => dataset.i))].map(mark => {
-    const own = texts.filter(({ dataset }) => dataset.i === mark), [layer, head] = mark.slice(1).split('.'), at = layer + '.' + head, { x, y } = own[0].getBBox();
-    const [frame] = frames.find(([, box]) => x > box.x && y > box.y && x < box.x + box.width && y < box.y + box.height), plate = frame.cloneNode();
-    for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': own.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
-    const choose = () => byName.has(at) && set({ h: byName.get(at) });
-    on(plate, 'click', choose);
-    on(plate, 'keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } });
-    svg.append(plate);
-    return plate;
-  });
-}
-
-// Marks the plate of the chosen head.
-function markPlates() {
-  for (const plate of document.querySelectorAll('.plate')) {
-    const isChosen = plate.dataset.head === heads[state.h].at;
-    plate.classList.toggle('near', isChosen);
-    plate.setAttribute('aria-pressed', String(isChosen));
-  }
-}
-
-// Shows the figure in the place of all heads, which a button brings back.
-async function showAnswer() {
-  const svg = document.importNode(await answerSvg, true), title = titleOf(svg), place = $('heads');
-  svg.setAttribute('role', 'group');
-  svg.setAttribute('aria-label', title);
-  const tab = (text, isEight) => {
-    const node = el('button', { type: 'button', 'aria-pressed': String(isEight) }, text);
-    on(node, 'click', () => {
-      place.classList.toggle('eight', isEight);
-      for (const other of node.parentNode.children) other.setAttribute('aria-pressed', String(other === node));
-      draw();
-    });
-    return node;
-  };
-  const tabs = el('div', { class: 'tabs', role: 'group', 'aria-label': 'Heads' });
-  place.prepend(el('div', { id: 'answer-tabs' }, tabs), el('div', { id: 'answer' }, el('h2', {}, title), svg));
-  place.classList.add('eight');
-  $('app').hidden = false; // for the sizes of texts
-  $('panes').dataset.view = 'grid';
-  tabs.append(tab(`${makePlates(svg).length} heads`, true), tab(`all ${heads.length}`, false));
-}
-
 // Returns weights from levels: level 0 is masked (NaN), 1 is 0, the highest is 1. Values that are
 // not finite have no level; the page marks them as infinity.
 function weightsOf(bytes, n, planes, first = 0) {
@@ -860,7 +808,7 @@ function draw() {
   drawThumbs();
   drawOne();
   $('answer')?.classList.toggle('is-dark', isDark());
-  markPlates();
+  plates?.mark();
   onDrawn();
 }
 
@@ -994,7 +942,8 @@ function onKey(event) {
 // --- Start ---
 
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
-const { attnPicture } = globalThis;
+const { attnPicture, attnPlates } = globalThis;
+const plates = attnPlates?.({ $, el, on, inflate, draw, state, set, byName, nameOf: h => heads[h].at });
 const lookOver = image => image && attnPicture({ state, run, set, draw, inflate, isDark, rampName, rampOf,
   stepper, ticksOf, number, nameAt, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken,
   hover: at => { hover = at; draw(); } }, image);
@@ -1109,7 +1058,7 @@ function aboutRun() {
 }
 
 async function start() {
-  if (!attnPage.given.live && answerSvg) await showAnswer();
+  if (!attnPage.given.live && plates) await plates.open(heads.length);
   else if (!attnPage.given.live && heads.length > 1) thumbs = await readThumbs(run);
   over = lookOver(run.picture && await attnPicture.load(run));
   over?.open();
@@ -1129,7 +1078,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, labelAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
-  typeOf, aimsAt, answerSvg, titleOf, makePlates, markPlates, thumbOf: h => thumbOf(h, setOf(state.w)),
+  typeOf, aimsAt, plates, thumbOf: h => thumbOf(h, setOf(state.w)),
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere.

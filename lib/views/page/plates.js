@@ -1,0 +1,57 @@
+// plates.js - the figure of the heads that write most of the next word, whose plates choose heads. A page of many heads opens with it.
+'use strict';
+globalThis.attnPlates = ({ $, el, on, inflate, draw, state, set, byName, nameOf }) => {
+// The figure that came with the page; or null.
+const stored = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'image/svg+xml').documentElement);
+
+// Returns what the figure SVG says, the first sentence of its caption.
+const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.textContent ?? '')?.[1] ?? '';
+
+// Makes the plates of the figure SVG, which is on the page, buttons that choose their heads. Returns them.
+function make(svg) {
+  const texts = [...svg.querySelectorAll('text[data-i^=h]')], frames = [...svg.querySelectorAll('rect')].map(rect => [rect, rect.getBBox()]).reverse();
+  return [...new Set(texts.map(({ dataset }) => dataset.i))].map(mark => {
+    const own = texts.filter(({ dataset }) => dataset.i === mark), [layer, head] = mark.slice(1).split('.'), at = layer + '.' + head, { x, y } = own[0].getBBox();
+    const [frame] = frames.find(([, box]) => x > box.x && y > box.y && x < box.x + box.width && y < box.y + box.height), plate = frame.cloneNode();
+    for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': own.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
+    const choose = () => byName.has(at) && set({ h: byName.get(at) });
+    on(plate, 'click', choose);
+    on(plate, 'keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } });
+    svg.append(plate);
+    return plate;
+  });
+}
+
+// Marks the plate of the chosen head.
+function mark() {
+  for (const plate of document.querySelectorAll('.plate')) {
+    const isChosen = plate.dataset.head === nameOf(state.h);
+    plate.classList.toggle('near', isChosen);
+    plate.setAttribute('aria-pressed', String(isChosen));
+  }
+}
+
+// Shows the figure in the place of all heads, which a button brings back.
+async function open(nHead) {
+  const svg = document.importNode(await stored, true), title = titleOf(svg), place = $('heads');
+  svg.setAttribute('role', 'group');
+  svg.setAttribute('aria-label', title);
+  const tab = (text, isEight) => {
+    const node = el('button', { type: 'button', 'aria-pressed': String(isEight) }, text);
+    on(node, 'click', () => {
+      place.classList.toggle('eight', isEight);
+      for (const other of node.parentNode.children) other.setAttribute('aria-pressed', String(other === node));
+      draw();
+    });
+    return node;
+  };
+  const tabs = el('div', { class: 'tabs', role: 'group', 'aria-label': 'Heads' });
+  place.prepend(el('div', { id: 'answer-tabs' }, tabs), el('div', { id: 'answer' }, el('h2', {}, title), svg));
+  place.classList.add('eight');
+  $('app').hidden = false; // for the sizes of texts
+  $('panes').dataset.view = 'grid';
+  tabs.append(tab(`${make(svg).length} heads`, true), tab(`all ${nHead}`, false));
+}
+
+return { stored, titleOf, make, mark, open };
+};
