@@ -229,6 +229,8 @@ static void spread_ends(struct attn_plates *layout)
 /* The texts of a plate. */
 enum { NAME, EFFECT, LOOK, N_TEXT };
 
+static const double bold = 1.12; /* times as wide, of names */
+
 /* Writes text I of PLATE to the scratch buffer: its name, its share, and where a head looks. */
 static void write_text(struct attn_figure_pen *pen, const struct attn_plates *layout,
                        const struct attn_plate *plate, int i)
@@ -281,8 +283,8 @@ static void size_plates(struct attn_figure_pen *pen, struct attn_plates *layout)
         if (plate->head < 0)
             mlps = fmax(mlps, widths[NAME] + 4 * PAD);
         else
-            heads = fmax(heads,
-                         BAR + 2 * PAD + fmax(widths[NAME] + PAD + widths[EFFECT], widths[LOOK]));
+            heads = fmax(heads, BAR + 2 * PAD + fmax(bold * widths[NAME] + PAD + widths[EFFECT],
+                                                     widths[LOOK]));
     }
     heads = ceil(fmax(heads, mlps));
     layout->pitch = heads + layout->room.gap;
