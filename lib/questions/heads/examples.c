@@ -644,22 +644,17 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
 {
     struct attn_example_set *set = user;
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     ATTN_TRY(choose_texts(set, err));
     ATTN_TRY(attn_examples_read_texts(set, stream, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
     ATTN_TRY(attn_rows_create(&rows, "examples", err));
-    status = ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < set->n_example; i++)
         status = append_example(&rows, set, &set->examples[i], err);
     if (status == ATTN_OK && set->args->keeps_rows)
         status = add_page(set, rows.table, err);
-    if (status == ATTN_OK)
-        *table = rows.table;
-    else
-        attn_table_free(rows.table);
-    return status;
+    ATTN_RETURN_MADE(status, table, rows.table, attn_table_free);
 }
 
 static void release_set(struct attn_example_set *set)
