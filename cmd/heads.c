@@ -150,6 +150,17 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     return note_types(question, err);
 }
 
+/* Whether the table has the types of all heads of the model as it is. */
+static bool is_of_model(const struct call *call)
+{
+    struct option_walk walk = {.command = call->command};
+
+    while (option_next(&walk))
+        if (call->given[walk.n - 1] && (walk.param->traits & ATTN_PARAM_SHAPES_TENSORS) != 0)
+            return false;
+    return !option_find_given(call, "heads|measures|special-tokens");
+}
+
 static enum attn_status probe(struct question *question, struct attn_error *err)
 {
     struct attn_heads_args *how = question->how, drawn;
@@ -166,6 +177,8 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
     how->has_shares |=
         !how->renormalizes && question->args->tables.picture.options.figure == ATTN_FIGURE_MAP;
     ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
+    if (how->is_own && is_of_model(question->call))
+        attn_head_types_keep(attn_host_model(question->host), question->table);
     drawn = *how;
     drawn.sort = question->args->tables.order.sort;
     question->how = &drawn;

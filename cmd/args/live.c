@@ -122,6 +122,7 @@ static enum attn_status open_types(struct question *question, struct live *live,
     ATTN_TRY(attn_heads(question->host, &request, &args, &live->heads, err));
     ATTN_TRY(attn_sink_create_memory(&live->written, err));
     ATTN_TRY(attn_table_write(live->heads, ATTN_TABLE_JSON, -1, live->written, err));
+    attn_head_types_keep(model, live->heads);
     ATTN_TRY(attn_sink_check(live->written, err));
     live->types.data = attn_sink_bytes(live->written, &live->types.size);
     question->tensors.look.types = &live->types;
