@@ -74,15 +74,6 @@ static enum attn_status open_cards(struct question *question, struct attn_heads_
     return ATTN_OK;
 }
 
-/* Sets how many pairs of a composition are shown. */
-static void choose_pairs(struct question *question)
-{
-    struct question_args *args = question->call->args;
-    struct tables_args *tables = &args->tables;
-
-    tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
-}
-
 /* Whether TABLE shows types of heads, and no head has one. */
 static bool lacks_types(const struct attn_table *table)
 {
@@ -123,8 +114,10 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     question->example = EXAMPLE;
     ATTN_TRY(check(question, err));
     if (how->composition) {
+        struct tables_args *tables = &((struct question_args *)question->call->args)->tables;
+
         how->n_most = SIZE_MAX; /* sorted before they are limited */
-        choose_pairs(question);
+        tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
     }
     if (how->by == ATTN_HEADS_BY_PAIR && !args->tables.order.sort)
         how->n_most = args->tables.order.n_most;
