@@ -74,15 +74,6 @@ static enum attn_status open_cards(struct question *question, struct attn_heads_
     return ATTN_OK;
 }
 
-/* Sets how many pairs of a composition are shown. */
-static void choose_pairs(struct question *question)
-{
-    struct question_args *args = question->call->args;
-    struct tables_args *tables = &args->tables;
-
-    tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
-}
-
 /* Whether TABLE shows types of heads, and no head has one. */
 static bool lacks_types(const struct attn_table *table)
 {
@@ -123,8 +114,10 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     question->example = EXAMPLE;
     ATTN_TRY(check(question, err));
     if (how->composition) {
+        struct tables_args *tables = &((struct question_args *)question->call->args)->tables;
+
         how->n_most = SIZE_MAX; /* sorted before they are limited */
-        choose_pairs(question);
+        tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
     }
     if (how->by == ATTN_HEADS_BY_PAIR && !args->tables.order.sort)
         how->n_most = args->tables.order.n_most;
@@ -150,6 +143,17 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     return note_types(question, err);
 }
 
+/* Whether the table has the types of all heads of the model as it is. */
+static bool is_of_model(const struct call *call)
+{
+    struct option_walk walk = {.command = call->command};
+
+    while (option_next(&walk))
+        if (call->given[walk.n - 1] && (walk.param->traits & ATTN_PARAM_SHAPES_TENSORS) != 0)
+            return false;
+    return !option_find_given(call, "heads|measures|special-tokens");
+}
+
 static enum attn_status probe(struct question *question, struct attn_error *err)
 {
     struct attn_heads_args *how = question->how, drawn;
@@ -166,6 +170,8 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
     how->has_shares |=
         !how->renormalizes && question->args->tables.picture.options.figure == ATTN_FIGURE_MAP;
     ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
+    if (how->is_own && is_of_model(question->call))
+        attn_head_types_keep(attn_host_model(question->host), question->table);
     drawn = *how;
     drawn.sort = question->args->tables.order.sort;
     question->how = &drawn;

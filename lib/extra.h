@@ -61,6 +61,7 @@
 #include "circuit/circuit.h"
 #include "machine/collect.h"
 #include "diff/diff.h"
+#include "heads/answer_heads.h"
 #include "heads/examples.h"
 #include "score/generate.h"
 #include "lens/lens.h"

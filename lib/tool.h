@@ -29,7 +29,6 @@
 #include "formats/float_text.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
-#include "heads/answer_heads.h"
 #include "inspect/inspection_document.h"
 #include "inspect/token_table.h"
 #include "kernels/gemm_internal.h"

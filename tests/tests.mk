@@ -1,5 +1,8 @@
 # tests.mk - how tests are built and run, and what checks the sources. The Makefile includes it.
 
+# What the user keeps is neither read nor written.
+export ATTN_CLI_CACHE := off
+
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.

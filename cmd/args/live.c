@@ -122,6 +122,7 @@ static enum attn_status open_types(struct question *question, struct live *live,
     ATTN_TRY(attn_heads(question->host, &request, &args, &live->heads, err));
     ATTN_TRY(attn_sink_create_memory(&live->written, err));
     ATTN_TRY(attn_table_write(live->heads, ATTN_TABLE_JSON, -1, live->written, err));
+    attn_head_types_keep(model, live->heads);
     ATTN_TRY(attn_sink_check(live->written, err));
     live->types.data = attn_sink_bytes(live->written, &live->types.size);
     question->tensors.look.types = &live->types;
@@ -176,8 +177,11 @@ static bool wants_effects(const struct question *question)
  * no sum of parts. */
 static void open_answer(struct question *question, struct live *live)
 {
-    enum { FEW = 48, WIDTH = 540 };
-    const double most = 2e11; /* multiplications: about 2 s */
+    enum { FEW = 48 };
+    static const struct {
+        double width, font;
+    } sizes[] = {{540, 12}, {268, 11}}; /* for a wide window, and for a telephone */
+    const double most = 2e11;           /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const bool is_page = output_path(&question->args->tables.output, "html") &&
                          config->n_layer * config->n_head > FEW;
@@ -198,10 +202,13 @@ static void open_answer(struct question *question, struct live *live)
         return;
     const struct attn_output output = {.format = attn_format_find("svg"), .sink = live->drawn};
 
-    look.figure_width = WIDTH;
-    look.font_size = 12;
-    if (attn_table_picture_write(live->answer, &picture, &look, &output, &failure) == ATTN_OK)
-        question->tensors.look.opening = live->drawn;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        look.figure_width = sizes[i].width;
+        look.font_size = sizes[i].font;
+        if (attn_table_picture_write(live->answer, &picture, &look, &output, &failure) != ATTN_OK)
+            return;
+    }
+    question->tensors.look.opening = live->drawn;
 }
 
 /* Finds how the next token of the text changes without each head. */

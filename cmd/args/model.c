@@ -93,22 +93,26 @@ static char *join(const char *head, const char *tail)
     return joined;
 }
 
+/* Returns the path of NAME, which begins with '/', in the folder of caches; NULL if there is no
+ * home folder. */
+static char *join_cache(const char *name)
+{
+    const char *cache = variable("XDG_CACHE_HOME");
+
+    return cache || variable("HOME") ? join(cache ? cache : "~/.cache", name) : NULL;
+}
+
 /* Returns the cache folder of Hugging Face, by the rules of huggingface_hub; NULL if there is no
  * home folder. */
 static char *find_hub(void)
 {
     const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
-    const char *cache = variable("XDG_CACHE_HOME");
 
     if (!hub)
         hub = variable("HUGGINGFACE_HUB_CACHE");
     if (hub)
         return join(hub, "");
-    if (home)
-        return join(home, "/hub");
-    if (cache)
-        return join(cache, "/huggingface/hub");
-    return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
+    return home ? join(home, "/hub") : join_cache("/huggingface/hub");
 }
 
 /* Fills STORES with the folders of Ollama's models, by Ollama's rules. Returns their number. */
@@ -420,6 +424,21 @@ enum attn_status model_check_projector(const struct call *call, bool reads_pictu
 
 /* --- The host --------------------------------------------------------------------------------- */
 
+/* Lets the types of heads of the model of HOST be kept in the folder of $ATTN_CLI_CACHE, or else in
+ * that of caches, unless ARGS change the model. */
+static enum attn_status keep_types(struct attn_host *host, const struct model_args *args,
+                                   struct attn_error *err)
+{
+    const char *given = variable("ATTN_CLI_CACHE");
+    char *folder = given ? join(given, "") : join_cache("/attn-cli");
+    enum attn_status status = ATTN_OK;
+
+    if (folder && !(given && strcmp(given, "off") == 0) && !args->config && !args->vocab)
+        status = attn_head_types_keep_in(host->model, folder, err);
+    free(folder);
+    return status;
+}
+
 enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,
                                  const struct running_args *running, bool reuse,
                                  struct attn_host **host, struct attn_error *err)
@@ -441,6 +460,7 @@ enum attn_status model_host_open(const struct attn_source *source, const struct 
     if (!source)
         return ATTN_OK;
     interrupt_watch_host(*host);
+    ATTN_TRY(keep_types(*host, args, err));
     if (attn_host_tokenizer(*host, &tokenizer, &no_tokenizer) != ATTN_OK) {
         if (running->is_verbose)
             note("tokens have no text: %s", no_tokenizer.message);

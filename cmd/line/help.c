@@ -131,6 +131,8 @@ bool help_is_asked(const char *value)
 /* Variables that stand for no option. */
 static const char *const variables[][2] = {
     {"ATTN_CLI_CONFIG", "a file with default options; TOPIC options explains it"},
+    {"ATTN_CLI_CACHE",
+     "the folder that keeps types of heads, or off; else attn-cli in XDG_CACHE_HOME"},
     {"ATTN_CLI_MODEL_PATH",
      "folders of models, separated by colons, where a bare name is looked for first"},
     {"HF_HUB_CACHE", "the Hugging Face cache; else HF_HOME/hub"},

@@ -68,10 +68,7 @@ enum attn_status print_lines(struct attn_sink *out, const char *text, size_t siz
 enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
                               struct attn_error *err)
 {
-    ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_buffer_check(text, err), err));
-    attn_sink_write(out, text->data, text->size);
-    text->size = 0;
-    return ATTN_OK;
+    return at_stage(ATTN_STAGE_OUTPUT, attn_sink_write_buffer(out, text, err), err);
 }
 
 enum attn_status print_flush(struct attn_sink *out, struct attn_error *err)

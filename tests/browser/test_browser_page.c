@@ -326,6 +326,13 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_click_on(browser, "#answer-tabs button:last-child");
     attn_browser_wait(browser, "document.querySelectorAll('.thumb canvas').length === 56");
     assert_text("document.querySelector('.plate').getBoundingClientRect().width", "0");
+    attn_browser_resize(browser, 390, 844); /* a telephone has a drawing of its own */
+    attn_browser_load(browser, "p.html", "v=grid");
+    assert_text("document.querySelectorAll('#heads .plate').length", "8");
+    assert_text("document.documentElement.scrollWidth <= 390 && (({ viewBox, width, height }) => "
+                "viewBox.baseVal.height > viewBox.baseVal.width && width.baseVal.value <= 360)("
+                "document.querySelector('#answer svg'))",
+                "true");
     leave();
 }
 END_TEST

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 _FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in the Python of Debian 12
 TINY = ROOT / "models" / "tiny-gpt2"
 CLI = os.environ.get("ATTN_CLI")
+os.environ["ATTN_CLI_CACHE"] = "off"
 TEXT = "Life is short, eat dessert first"
 KEYS = "The keys to the cabinet"
 

@@ -451,6 +451,16 @@ class Pictures(TestCase):
         self.assert_raises(attn.InvalidError, "figure", r.svg, figure="nope")
 
     @needs_cli
+    def test_heads_of_an_answer(self):
+        """A table of its own, drawn with the changes of the result."""
+        for options, given in (({}, []), ({"ablate": "1.1"}, ["--ablate", "1.1"]), ({"queries": "keys"}, ["--queries", "keys"])):
+            with self.subTest(given):
+                r = model().run(KEYS, **options)
+                self.assertEqual(r.svg(figure="answer").encode(), cli("run", "-q", *given, "--figure", "answer", "--svg", "-", KEYS))
+                self.assertIn(b"<svg", r.render("html", figure="answer"))
+        self.assert_raises(attn.InvalidError, "one query", model().run(KEYS, queries="0,1").svg, figure="answer")
+
+    @needs_cli
     def test_files_are_those_of_the_tool(self):
         import tempfile
         r = model().run(KEYS, sites="pattern,z")

@@ -5,6 +5,7 @@
 # `PART: N passed, N failed`.
 
 build=${BUILD:-build/release}
+export ATTN_CLI_CACHE=off # what the user keeps
 passed=0 failed=0
 # In memory where there is room: most of what tests write is small and short-lived.
 [ -n "${TMPDIR-}" ] || { [ -w /dev/shm ] && export TMPDIR=/dev/shm; }

@@ -2,7 +2,8 @@
 """make_animation.py - films README's picture: the stage of data/pictures/live.html in Chromium. The pointer goes to
 head 2.5, which is switched off, and so is 1.1: the next word changes from `are` to `is`, and is written.
 
-    tests/tools/make_animation.py        writes data/pictures/live.webp, and live-still.png: three frames, as on telephones
+    tests/tools/make_animation.py        writes data/pictures/live.webp; live-still.png: three frames, as on telephones; and
+                                         atlas.png: the atlas of the gallery, as build/release/attn-cli writes it
 
 Needs chromium, and img2webp of Debian's package webp. The page's story is hidden, and nothing that the page computes
 is changed.
@@ -17,7 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "data/pictures"
-WIDTH, HEIGHT, SCALE = 1012, 700, 1.5
+WIDTH, HEIGHT, SCALE = 1366, 600, 1.2
 TELEPHONE = 390, 800
 STYLE = """
 #stage-story, #stage-text, #live-status { display: none !important }
@@ -171,6 +172,18 @@ def still(browser, folder):
     browser.screenshot(PICTURES / "live-still.png")
 
 
+def atlas(browser, folder):
+    """The page of the gallery's command, as it opens."""
+    page = folder / "atlas.html"
+    subprocess.run([ROOT / "build/release/attn-cli", "heads", "-q", "--items", "data/experiments/agreement.csv", "--html", page],
+                   cwd=ROOT, check=True)
+    browser.send("Emulation.setDeviceMetricsOverride", width=1100, height=560, deviceScaleFactor=1.25, mobile=False)
+    browser.send("Page.navigate", url=page.as_uri())
+    browser.wait("document.readyState === 'complete' && document.querySelector('#atlas svg')")
+    time.sleep(0.6)
+    browser.screenshot(PICTURES / "atlas.png")
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp())
     browser = Browser()
@@ -178,6 +191,7 @@ def main():
     browser.send("Page.setBypassCSP", enabled=True)
     film(browser, folder)
     still(browser, folder)
+    atlas(browser, folder)
     browser.process.kill()
 
 

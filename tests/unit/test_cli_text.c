@@ -683,9 +683,9 @@ END_TEST
 
 START_TEST(any_environment_is_refused_in_one_printable_line)
 {
-    static const char *const variables[] = {"ATTN_CLI_MODEL",      "ATTN_CLI_THREADS",
-                                            "ATTN_CLI_MODEL_PATH", "ATTN_CLI_ISA",
-                                            "ATTN_CLI_GEMM",       "LIBXSMM_VERBOSE"};
+    static const char *const variables[] = {
+        "ATTN_CLI_MODEL", "ATTN_CLI_THREADS", "ATTN_CLI_MODEL_PATH", "ATTN_CLI_ISA",
+        "ATTN_CLI_GEMM",  "ATTN_CLI_CACHE",   "LIBXSMM_VERBOSE"};
     const size_t n_variable = sizeof variables / sizeof *variables;
 
     enter();

@@ -1,11 +1,15 @@
 /* head_types.c - see head_types.h. */
 #include "measures/head_types.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/os/os.h"
+#include "base/sink.h"
 #include "base/text/path.h"
+#include "base/version.h"
 #include "formats/json.h"
 #include "model/model_internal.h"
+#include "tables/table_writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +17,10 @@
 
 #define PART "heads.json"
 
-/* Sets SOURCE to the place of the part beside the weights of MODEL; FOLDER has room for its path.
- * Returns false if MODEL has no such part. */
-static bool find_part(const struct attn_model *model, char folder[ATTN_PATH_SIZE],
-                      struct attn_source *source)
+/* Sets SOURCE to the place of the part that is built in or lies beside the weights of MODEL; FOLDER
+ * has room for its path. Returns false if MODEL has no such part. */
+static bool find_own(const struct attn_model *model, char folder[ATTN_PATH_SIZE],
+                     struct attn_source *source)
 {
     const char *path = attn_tensor_files_path(model->st, 0), *slash = attn_os_last_slash(path);
     const struct attn_tensor_entry first = attn_tensor_files_entry(model->st, 0);
@@ -79,8 +83,9 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
     enum attn_status status = ATTN_OK;
 
     *types = NULL;
-    if (!find_part(model, folder, &source))
-        source = (struct attn_source){.blobs = &part, .n_blob = given != NULL};
+    if (!find_own(model, folder, &source))
+        source = given ? (struct attn_source){.blobs = &part, .n_blob = 1}
+                       : (struct attn_source){.directory = model->types};
     if (model->encoder || model->adapter || !attn_source_has_part(&source, PART))
         return ATTN_OK;
     if (attn_json_read_part(&source, PART, names, &json, &failure) != ATTN_OK)
@@ -93,4 +98,53 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
         take_row(*types, config, row);
     attn_json_free(json);
     return status;
+}
+
+enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *folder,
+                                         struct attn_error *err)
+{
+    const struct attn_tensor_files *files = model->st;
+    const size_t size = strlen(folder) + sizeof "/0123456789abcdef";
+    uint64_t key = attn_hash_bytes(model->compute, ATTN_VERSION, strlen(ATTN_VERSION));
+
+    for (int i = 0; i < attn_tensor_files_n_shard(files); i++) {
+        struct attn_os_info info;
+
+        if (model->encoder || model->adapter ||
+            attn_os_stat(attn_tensor_files_path(files, i), &info) != 0)
+            return ATTN_OK;
+        key = attn_hash_mix(attn_hash_mix(key ^ (uint64_t)info.size) ^ (uint64_t)info.changed);
+    }
+    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+        const size_t n_shape = (size_t)entry.tensor.rank * sizeof *entry.tensor.shape;
+
+        key = attn_hash_bytes(key, entry.name, entry.name_size);
+        key = attn_hash_bytes(key, (const char *)entry.tensor.shape, n_shape);
+    }
+    ATTN_TRY(ATTN_ALLOC(model->types, size, err));
+    snprintf(model->types, size, "%s/%016llx", folder, (unsigned long long)key);
+    return ATTN_OK;
+}
+
+void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads)
+{
+    struct attn_source source = {.directory = NULL};
+    struct attn_error failure = {0};
+    struct attn_sink *sink;
+    char path[ATTN_PATH_SIZE];
+
+    if (!model->types || find_own(model, path, &source) ||
+        !attn_path_join(model->types, PART, path))
+        return;
+    for (char *at = path; (at = strchr(at + 1, '/'));) {
+        *at = '\0';
+        attn_os_make_folder(path);
+        *at = '/';
+    }
+    if (attn_sink_create_file(path, &sink, &failure) != ATTN_OK)
+        return;
+    if (attn_table_write(heads, ATTN_TABLE_JSON, -1, sink, &failure) == ATTN_OK)
+        attn_sink_commit(sink, &failure);
+    attn_sink_free(sink);
 }

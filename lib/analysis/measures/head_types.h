@@ -1,7 +1,7 @@
 /*
  * head_types.h - the types of heads that a model brings along. They are those of texts that the
  * model wrote itself, the table of `attn-cli probe texts` as JSON: a part of a model, heads.json,
- * which lies beside its weights or is built in.
+ * which lies beside its weights, is built in, or is kept in a folder of the user.
  */
 #ifndef ATTN_MEASURES_HEAD_TYPES_H
 #define ATTN_MEASURES_HEAD_TYPES_H
@@ -15,5 +15,14 @@
  * encoder or an adapter. The only failure is ATTN_NO_MEMORY. */
 enum attn_status attn_head_types_read(const struct attn_model *model, const struct attn_blob *given,
                                       struct attn_head_type **types, struct attn_error *err);
+
+/* Lets the types of MODEL, unless it brings them along, be kept below FOLDER, in a folder that is
+ * named by the version and the weights: sizes and times of their files, names and shapes of the
+ * tensors. The only failure is ATTN_NO_MEMORY. */
+enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *folder,
+                                         struct attn_error *err);
+
+/* Keeps the types of HEADS, the table of `probe` texts, where MODEL may, or nothing on failure. */
+void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads);
 
 #endif

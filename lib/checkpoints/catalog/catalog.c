@@ -889,15 +889,10 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct model_list list = {&catalog, NULL};
-    enum attn_status status;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     ATTN_TRY(
         attn_table_create("models", columns, sizeof columns / sizeof *columns, &list.table, err));
-    status = attn_catalog_visit(&catalog, add_row, &list, err);
-    if (status == ATTN_OK)
-        *table = list.table;
-    else
-        attn_table_free(list.table);
-    return status;
+    ATTN_RETURN_MADE(attn_catalog_visit(&catalog, add_row, &list, err), table, list.table,
+                     attn_table_free);
 }

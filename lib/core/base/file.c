@@ -262,11 +262,7 @@ static enum attn_status open_part(const struct attn_source *source, const char *
 
     if (status == ATTN_OK && found.storage != ATTN_FILE_HELD)
         status = attn_file_check_kind(&found, may_begin_so(name), err);
-    if (status == ATTN_OK)
-        *file = found;
-    else
-        attn_file_release(&found);
-    return status;
+    ATTN_RETURN_FILLED(status, file, found, attn_file_release);
 }
 
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,

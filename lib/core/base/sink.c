@@ -262,6 +262,15 @@ static void write_out(struct attn_sink *sink, const char *bytes, size_t size, ui
     }
 }
 
+enum attn_status attn_sink_write_buffer(struct attn_sink *sink, struct attn_buffer *buffer,
+                                        struct attn_error *err)
+{
+    ATTN_TRY(attn_buffer_check(buffer, err));
+    attn_sink_write(sink, buffer->data, buffer->size);
+    buffer->size = 0;
+    return ATTN_OK;
+}
+
 void attn_sink_flush(struct attn_sink *sink)
 {
     write_out(sink, sink->pending, sink->n_pending, sink->position - sink->n_pending);

@@ -5,8 +5,14 @@
 
 #include "base/sink.h"
 
+struct attn_buffer; /* base/buffer.h */
+
 /* Returns true if attn_sink_write_at works: for files and memory, not for pipes. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);
+
+/* Appends the bytes of BUFFER and empties it. Fails, without that, if BUFFER has failed. */
+enum attn_status attn_sink_write_buffer(struct attn_sink *sink, struct attn_buffer *buffer,
+                                        struct attn_error *err);
 
 /* Writes out all appended bytes, so that a waiting reader sees them. */
 void attn_sink_flush(struct attn_sink *sink);

@@ -8,12 +8,19 @@
 /* Ends a constructor with the status of CALL: on success sets *OUT to MADE, on failure calls
  * RELEASE. Returns the status. */
 #define ATTN_RETURN_MADE(call, out, made, release)                                                 \
+    ATTN_RETURN_EITHER_(call, *(out) = (made), release(made))
+
+/* The same for a MADE that is a struct: RELEASE gets its address. */
+#define ATTN_RETURN_FILLED(call, out, made, release)                                               \
+    ATTN_RETURN_EITHER_(call, *(out) = (made), release(&(made)))
+
+#define ATTN_RETURN_EITHER_(call, keep, drop)                                                      \
     do {                                                                                           \
         const enum attn_status attn_made_ = (call);                                                \
         if (attn_made_ == ATTN_OK)                                                                 \
-            *(out) = (made);                                                                       \
+            keep;                                                                                  \
         else                                                                                       \
-            release(made);                                                                         \
+            drop;                                                                                  \
         return attn_made_;                                                                         \
     } while (0)
 

@@ -569,19 +569,14 @@ enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
                                         struct attn_error *err)
 {
     struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
-    enum attn_status status;
 
     if (!attn_is_given(text, "text", err) || !attn_is_given(intervention, "intervention", err) ||
         !attn_intervention_has_op(op, err))
         return ATTN_INVALID;
     made.op = op;
     made.text = copy_twice(text, err);
-    status = made.text ? read_text(&made, model, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        *intervention = made;
-    else
-        attn_intervention_release(&made);
-    return status;
+    ATTN_RETURN_FILLED(made.text ? read_text(&made, model, err) : ATTN_NO_MEMORY, intervention,
+                       made, attn_intervention_release);
 }
 
 void attn_intervention_release(struct attn_intervention *intervention)

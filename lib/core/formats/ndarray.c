@@ -79,16 +79,11 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                    struct attn_ndarray *array, struct attn_error *err)
 {
     struct attn_ndarray found = {.name = path};
-    enum attn_status status;
 
     ATTN_NEED(err, path, axes, array);
     ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err));
-    status = read_array(&found, rank_min, rank_max, axes, err);
-    if (status == ATTN_OK)
-        *array = found;
-    else
-        attn_ndarray_release(&found);
-    return status;
+    ATTN_RETURN_FILLED(read_array(&found, rank_min, rank_max, axes, err), array, found,
+                       attn_ndarray_release);
 }
 
 enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy, int rank,
@@ -99,11 +94,7 @@ enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy,
     const enum attn_status status = read_array(&found, rank, rank, axes, err);
 
     *npy = NULL;
-    if (status == ATTN_OK)
-        *array = found;
-    else
-        attn_ndarray_release(&found);
-    return status;
+    ATTN_RETURN_FILLED(status, array, found, attn_ndarray_release);
 }
 
 void attn_ndarray_release(struct attn_ndarray *array)

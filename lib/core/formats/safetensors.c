@@ -276,14 +276,10 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
     struct attn_tensor_files *st = NULL;
     const enum attn_status status = open_shards(source, load, &index, &st, err);
 
-    if (status == ATTN_OK)
-        *out = st;
-    else
-        attn_tensor_files_free(st);
     attn_free(index.mappings);
     attn_json_free(index.json);
     attn_file_release(&index.file);
-    return status;
+    ATTN_RETURN_MADE(status, out, st, attn_tensor_files_free);
 }
 
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,

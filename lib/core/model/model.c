@@ -631,6 +631,7 @@ void attn_model_free(struct attn_model *model)
     attn_opened_release(&model->opened);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
+    attn_free(model->types);
     if (model->speech)
         attn_speech_reader->free(model->speech);
     attn_free(model);

@@ -230,11 +230,7 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     const enum attn_status status = attn_predict_more(args, position, logits, &made, err);
 
     made.has_positions = args->positions;
-    if (status == ATTN_OK)
-        *found = made;
-    else
-        attn_predictions_release(&made);
-    return status;
+    ATTN_RETURN_FILLED(status, found, made, attn_predictions_release);
 }
 
 /* --- Spans ----------------------------------------------------------------------------------- */
@@ -440,11 +436,8 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     struct attn_predictions made = {0};
     const enum attn_status status = predict(session, args, &made, err);
 
-    if (status == ATTN_OK)
-        *found = made;
-    else
-        attn_predictions_release(&made);
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_FILLED(status, found, made, attn_predictions_release);
 }
 
 /* Copies TEXT [size] and a terminating NUL to *END, and advances *END. Returns the copy, or NULL if

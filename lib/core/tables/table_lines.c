@@ -8,6 +8,7 @@
  */
 #include "tables/table_writer_internal.h"
 
+#include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "tables/table_internal.h"
@@ -400,15 +401,6 @@ static bool is_ruled_off(const struct lines *lines, size_t row)
            (attn_table_total(lines->table, row - 1) < SIZE_MAX);
 }
 
-/* Writes `text` to SINK and empties it. */
-static enum attn_status flush(struct lines *lines, struct attn_sink *sink, struct attn_error *err)
-{
-    ATTN_TRY(attn_buffer_check(&lines->text, err));
-    attn_sink_write(sink, lines->text.data, lines->text.size);
-    lines->text.size = 0;
-    return ATTN_OK;
-}
-
 static enum attn_status write(struct lines *lines, struct attn_sink *sink, struct attn_error *err)
 {
     static const char rule[] = "\\midrule\n";
@@ -417,7 +409,7 @@ static enum attn_status write(struct lines *lines, struct attn_sink *sink, struc
     lines->text.size = 0;
     if (lines->grid.between)
         append_head(lines);
-    ATTN_TRY(flush(lines, sink, err));
+    ATTN_TRY(attn_sink_write_buffer(sink, &lines->text, err));
     for (size_t line = 0; attn_text_table_write_row(&lines->grid, line, sink); line++)
         if (lines->is_latex && is_ruled_off(lines, line))
             attn_sink_write(sink, rule, sizeof rule - 1);
@@ -425,7 +417,7 @@ static enum attn_status write(struct lines *lines, struct attn_sink *sink, struc
     if (lines->is_latex)
         attn_buffer_append_string(&lines->text, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
     append_hidden(lines);
-    return flush(lines, sink, err);
+    return attn_sink_write_buffer(sink, &lines->text, err);
 }
 
 /* Makes *SORTED the rows of TABLE with the largest numbers in its ranked column, if it has one and

@@ -519,11 +519,7 @@ enum attn_status attn_table_sort(const struct attn_table *table,
     if (status == ATTN_OK && ordering.order.columns)
         status = choose_columns(&ordering.sorted, ordering.order.columns, err);
     attn_table_free(chosen);
-    if (status == ATTN_OK)
-        *sorted = ordering.sorted;
-    else
-        attn_table_free(ordering.sorted);
     attn_free(ordering.keys);
     attn_free(ordering.cells);
-    return status;
+    ATTN_RETURN_MADE(status, sorted, ordering.sorted, attn_table_free);
 }

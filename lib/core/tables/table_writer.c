@@ -3,6 +3,7 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
+#include "base/sink_internal.h"
 #include "base/text/given.h"
 #include "formats/float_text.h"
 #include "formats/json_writer.h"
@@ -62,15 +63,6 @@ static void append_row(struct table_page *page, size_t row)
         attn_buffer_append_char(&page->text, '\n');
 }
 
-/* Writes the bytes so far to the sink. */
-static enum attn_status flush(struct table_page *page, struct attn_error *err)
-{
-    ATTN_TRY(attn_buffer_check(&page->text, err));
-    attn_sink_write(page->sink, page->text.data, page->text.size);
-    page->text.size = 0;
-    return ATTN_OK;
-}
-
 void attn_table_begin_document(struct attn_json_writer *json, const char *name,
                                const struct attn_table *about, int precision)
 {
@@ -122,11 +114,11 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
         if (is_document)
             attn_json_line(json);
         append_row(page, i);
-        ATTN_TRY(flush(page, err));
+        ATTN_TRY(attn_sink_write_buffer(page->sink, &page->text, err));
     }
     if (is_document)
         attn_table_end_document(json);
-    return flush(page, err);
+    return attn_sink_write_buffer(page->sink, &page->text, err);
 }
 
 /* Writes the whole table. */

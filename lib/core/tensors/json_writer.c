@@ -16,6 +16,7 @@
  * (base/text/escape.h).
  */
 #include "formats/json_writer.h"
+#include "base/sink_internal.h"
 #include "input/reader.h"
 #include "input/seen.h"
 #include "tensors/arrays.h"
@@ -35,15 +36,6 @@ struct json_writer {
     struct attn_buffer text;      /* pending text, written and cleared row by row */
     struct attn_json_writer json; /* writes to `text` */
 };
-
-/* Writes the pending text to the sink. */
-static enum attn_status flush(struct json_writer *w, struct attn_error *err)
-{
-    ATTN_TRY(attn_buffer_check(&w->text, err));
-    attn_sink_write(w->base.sink, w->text.data, w->text.size);
-    w->text.size = 0;
-    return ATTN_OK;
-}
 
 /* Begins a line with the key of a member, whose value the caller appends. */
 static struct attn_json_writer *begin_member(struct json_writer *w, const char *name)
@@ -155,7 +147,7 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
     for (size_t i = 0; i < n_group; i++)
         for (size_t j = 0; j < inner[0]; j++, row.values += row.n) {
             attn_json_append_row(begin_row(w, array, i, j), row, row.n, w->base.options.precision);
-            ATTN_TRY(flush(w, err));
+            ATTN_TRY(attn_sink_write_buffer(w->base.sink, &w->text, err));
         }
     attn_json_end_rows(&w->json, array);
     attn_array_drop(array);
@@ -182,7 +174,7 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
         attn_json_line(&w->json);
         attn_json_push_narrowed(&w->json, &w->arrays.items[i]);
     }
-    return flush(w, err);
+    return attn_sink_write_buffer(w->base.sink, &w->text, err);
 }
 
 static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,
@@ -204,7 +196,7 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
         return place->is_last ? write_gathered(w, array, err) : ATTN_OK;
     }
     begin_row(w, array, place->head, place->row);
-    ATTN_TRY(flush(w, err));
+    ATTN_TRY(attn_sink_write_buffer(w->base.sink, &w->text, err));
     ATTN_TRY(attn_writer_write_rows(writer, event, place, append_event_row, writer->sink, err));
     if (place->is_last)
         attn_json_end_rows(&w->json, array);
@@ -221,7 +213,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
     attn_json_end(&w->json); /* ends the tensors */
     attn_json_append_predictions(begin_value(w, "predictions"), predictions,
                                  writer->options.precision, true);
-    return flush(w, err);
+    return attn_sink_write_buffer(w->base.sink, &w->text, err);
 }
 
 static enum attn_status finish_json(struct attn_writer *writer, struct attn_error *err)
@@ -233,7 +225,7 @@ static enum attn_status finish_json(struct attn_writer *writer, struct attn_erro
         attn_json_end(&w->json);
     }
     attn_buffer_append_char(&w->text, '\n');
-    return flush(w, err);
+    return attn_sink_write_buffer(w->base.sink, &w->text, err);
 }
 
 static void release_json(struct attn_writer *writer)

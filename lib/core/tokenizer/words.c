@@ -275,11 +275,7 @@ enum attn_status attn_word_list_read(struct attn_word_list *list, const char *te
 
     attn_buffer_release(&walk.kept);
     attn_free(dropped);
-    if (status == ATTN_OK)
-        *list = made;
-    else
-        attn_word_list_release(&made);
-    return status;
+    ATTN_RETURN_FILLED(status, list, made, attn_word_list_release);
 }
 
 void attn_word_list_release(struct attn_word_list *list)

@@ -109,13 +109,8 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
                                       struct attn_error *err)
 {
     struct attn_image made = {.permit = image->permit, .lays_on_white = image->lays_on_white};
-    const enum attn_status status = read_file(path, file, &made, values, err);
 
-    if (status == ATTN_OK)
-        *image = made;
-    else
-        attn_image_release(&made);
-    return status;
+    ATTN_RETURN_FILLED(read_file(path, file, &made, values, err), image, made, attn_image_release);
 }
 
 enum attn_status attn_image_read(const char *path, struct attn_image *image,

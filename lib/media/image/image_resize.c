@@ -13,6 +13,7 @@
 
 #include "base/elementary.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -211,9 +212,5 @@ enum attn_status attn_image_resize(const struct attn_image *image, size_t height
     const enum attn_status status = resize(image, height, width, filter, made, err);
 
     attn_image_release(&made[0]);
-    if (status == ATTN_OK)
-        *resized = made[1];
-    else
-        attn_image_release(&made[1]);
-    return status;
+    ATTN_RETURN_FILLED(status, resized, made[1], attn_image_release);
 }

@@ -149,9 +149,5 @@ enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *sam
         sound.sf_close(file);
     dlclose(sound.library);
     made.converted = (void *)(uintptr_t)made.data;
-    if (status == ATTN_OK)
-        *samples = made;
-    else
-        attn_ndarray_release(&made);
-    return status;
+    ATTN_RETURN_FILLED(status, samples, made, attn_ndarray_release);
 }

@@ -2825,6 +2825,7 @@ FUNCTIONS = {
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff_sum_init": (POINTER(attn_diff_sum), [POINTER(attn_diff_sum), c_size_t]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
+    "attn_answer_heads": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_examples": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_examples_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),

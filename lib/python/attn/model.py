@@ -490,15 +490,27 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         raise unexpected(next(iter(options)), *PICTURE_KEYWORDS, "heads", "layers", "queries", "precision")
     request.struct.outputs.precision = precision
 
+    def perform(name, *made):
+        try:
+            interruptible(lambda: call(name, host.pointer, byref(request.struct), *map(byref, made)), host.cancel)
+        except Exception:
+            raise_problem(*request.edits)
+            raise
+
     def write(output):
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         lib.attn_request_fill_page(host.pointer, byref(request.struct))
         result = c.attn_result()
-        try:
-            interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
-        except Exception:
-            raise_problem(*request.edits)
-            raise
+        perform("attn_run_request", result)
         lib.attn_result_release(byref(result))
 
-    return written(format, path, write)
+    def write_answer(output):
+        table, shown = c_void_p(), c.attn_table_picture()
+        perform("attn_answer_heads", table, shown)
+        try:
+            call("attn_table_picture_write", table, byref(shown), byref(picture), byref(output))
+        finally:
+            lib.attn_table_free(table)
+
+    is_answer = picture.figure == c.ATTN_FIGURE_ANSWER and format in ("svg", "png", "pdf", "html")
+    return written(format, path, write_answer if is_answer else write)

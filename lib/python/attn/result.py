@@ -506,7 +506,7 @@ class Result:
         "json", "safetensors", "heatmap", "text".
 
         Without a path the bytes are returned. The run is made once more, so its model must be open. Options are
-        those of pictures: figure ("matrix", "grid", "arcs", "tokens", "patches:RxC"), colormap,
+        those of pictures: figure ("matrix", "grid", "arcs", "tokens", "answer", "patches:RxC"), colormap,
         hide ("none", "first", "parks"), renormalize, merge_words, title, theme ("auto", "light", "dark"), width, dpi,
         font_size, figure_width ("85mm"); and heads, layers, queries, precision, to write less than was kept.
         """

@@ -186,21 +186,25 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     return attn_table_set_about(answer->table, about, facts, sizeof facts / sizeof *facts, err);
 }
 
-enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_request *request,
+enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_request *given,
                                    struct attn_table **table, struct attn_table_picture *picture,
                                    struct attn_error *err)
 {
+    ATTN_NEED(err, host, table, picture);
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct answer answer = {.run = NULL};
-    enum attn_status status = attn_host_check_model(host, err);
+    enum attn_status status =
+        attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
 
-    ATTN_THEN(status, make(host, request, &answer, err));
+    ATTN_THEN(status, attn_host_check_model(host, err));
+    ATTN_THEN(status, make(host, &request, &answer, err));
     if (status == ATTN_OK)
         *picture = (struct attn_table_picture){
             .view = {ATTN_VIEW_OF(WRITER, WRITER, SHARE), .figure = ATTN_FIGURE_ANSWER,
                      .quantity =
                          "what heads write of the answer, above the words at which they look"},
             .model = attn_model_name(attn_host_model(host)),
-            .texts = {{.text = request->input.text, .n = request->input.n_text}}};
+            .texts = {{.text = request.input.text, .n = request.input.n_text}}};
     attn_run_free(answer.run);
     attn_result_release(&answer.result);
     attn_wiring_release(&answer.edges);

@@ -23,8 +23,10 @@ struct attn_request;
 
 /* Makes the table of the text of REQUEST, which the caller frees, and PICTURE, which borrows from
  * HOST and REQUEST. Errors have a stage: ATTN_INVALID for models without a next token. */
-enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_request *request,
-                                   struct attn_table **table, struct attn_table_picture *picture,
-                                   struct attn_error *err);
+ATTN_API enum attn_status attn_answer_heads(struct attn_host *host,
+                                            const struct attn_request *request,
+                                            struct attn_table **table,
+                                            struct attn_table_picture *picture,
+                                            struct attn_error *err);
 
 #endif

@@ -197,16 +197,6 @@ static enum attn_status check(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-static size_t n_bin_of(const struct attn_examples_args *args)
-{
-    return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;
-}
-
-static size_t n_top_of(const struct attn_examples_args *args)
-{
-    return args->n_top > 0 ? args->n_top : DEFAULT_TOP;
-}
-
 /* --- The weight ------------------------------------------------------------------------------- */
 
 /* weight: the largest weight on a key that is neither a park nor the query itself, of all rows but
@@ -519,9 +509,9 @@ static int by_value(const void *a, const void *b)
 static void choose_of_bin(struct attn_example_set *set, size_t index, size_t bin)
 {
     const struct attn_example_head *head = &set->heads[index];
-    const size_t n_bin = n_bin_of(set->args);
+    const size_t n_bin = set->n_bin;
     const size_t first = (bin - 1) * head->n / n_bin, size = bin * head->n / n_bin - first;
-    const size_t n_top = n_top_of(set->args), n = size < n_top ? size : n_top;
+    const size_t n = size < set->n_top ? size : set->n_top;
 
     for (size_t place = 1; place <= n; place++) {
         const size_t k = n - place; /* counted from the smallest */
@@ -549,7 +539,7 @@ static size_t find_tie(const struct attn_example_head *head, size_t n_bin)
 /* Notes heads in which texts of different bins have one value. */
 static void note_ties(const struct attn_example_set *set)
 {
-    const size_t n_bin = n_bin_of(set->args);
+    const size_t n_bin = set->n_bin;
     size_t n = 0, first = 0;
 
     for (size_t i = set->n_head; i-- > 0;)
@@ -570,9 +560,12 @@ static void note_ties(const struct attn_example_set *set)
 /* Sorts the texts of each head, and chooses those that are shown. */
 static enum attn_status choose_texts(struct attn_example_set *set, struct attn_error *err)
 {
-    const size_t n_bin = n_bin_of(set->args), n_top = n_top_of(set->args);
+    const size_t n_bin = set->args->n_bin > 0 ? set->args->n_bin : DEFAULT_BINS;
+    const size_t n_top = set->args->n_top > 0 ? set->args->n_top : DEFAULT_TOP;
     size_t most = 0, n = 0;
 
+    set->n_bin = n_bin;
+    set->n_top = n_top;
     for (size_t i = 0; i < set->n_head; i++) {
         most = set->heads[i].n > most ? set->heads[i].n : most;
         n += set->heads[i].n < n_bin * n_top ? set->heads[i].n : n_bin * n_top;
@@ -651,22 +644,17 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
 {
     struct attn_example_set *set = user;
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     ATTN_TRY(choose_texts(set, err));
     ATTN_TRY(attn_examples_read_texts(set, stream, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
     ATTN_TRY(attn_rows_create(&rows, "examples", err));
-    status = ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < set->n_example; i++)
         status = append_example(&rows, set, &set->examples[i], err);
     if (status == ATTN_OK && set->args->keeps_rows)
         status = add_page(set, rows.table, err);
-    if (status == ATTN_OK)
-        *table = rows.table;
-    else
-        attn_table_free(rows.table);
-    return status;
+    ATTN_RETURN_MADE(status, table, rows.table, attn_table_free);
 }
 
 static void release_set(struct attn_example_set *set)

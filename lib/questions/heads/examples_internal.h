@@ -50,6 +50,7 @@ struct attn_example_set {
     const struct attn_procedure_call *call; /* borrowed */
     const struct attn_examples_args *args;  /* borrowed, complete */
     const struct attn_config *config;
+    size_t n_bin, n_top;             /* bins, and texts that are shown of each */
     struct attn_store *store;        /* owns; has the arrays, also the `ends` of examples */
     struct attn_example_head *heads; /* [n_head] */
     size_t n_head;

@@ -114,11 +114,7 @@ enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measu
 
     ATTN_NEED(err, run, table);
     status = tabulate_run(&measured, err);
-    if (status == ATTN_OK)
-        *table = measured.rows.table;
-    else
-        attn_table_free(measured.rows.table);
     attn_measure_group_release(&measured.group);
     attn_selection_free(measured.selection);
-    return status;
+    ATTN_RETURN_MADE(status, table, measured.rows.table, attn_table_free);
 }

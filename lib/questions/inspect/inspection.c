@@ -805,7 +805,6 @@ enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_ins
         [SUBJECT_GGUF] = "a GGUF file",      [SUBJECT_GGUF_MODEL] = "a model in a GGUF file",
         [SUBJECT_TOKENIZER] = "a tokenizer", [SUBJECT_COST] = "a model and the cost of a run"};
     struct filling to = {.given = ATTN_INSPECTION_DEFAULT, .err = err};
-    enum attn_status status;
 
     ATTN_TRY(attn_options_read(given, &to.given, err));
     if ((size_t)part >= N(parts))
@@ -816,10 +815,5 @@ enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_ins
     if (parts[part].columns->name)
         ATTN_TRY(attn_table_create(parts[part].name, parts[part].columns, parts[part].n_column,
                                    &to.table, err));
-    status = parts[part].find(&to);
-    if (status == ATTN_OK)
-        *table = to.table;
-    else
-        attn_table_free(to.table);
-    return status;
+    ATTN_RETURN_MADE(parts[part].find(&to), table, to.table, attn_table_free);
 }

@@ -2,6 +2,7 @@
 #include "machine/document.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/number.h"
@@ -537,9 +538,7 @@ static enum attn_status write_json(const struct attn_document *document, struct 
 
     form.json.out = &form.text;
     push_document(&form, document);
-    status = attn_buffer_check(&form.text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(sink, form.text.data, form.text.size);
+    status = attn_sink_write_buffer(sink, &form.text, err);
     attn_buffer_release(&form.text);
     return status;
 }

@@ -79,7 +79,6 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     struct attn_site_set sites =
         options->keeps_tensors ? attn_selection_sites(run->selection) : (struct attn_site_set){0};
     struct attn_selection *made = NULL;
-    enum attn_status status;
 
     if (options->measures != 0 || options->has_mixes)
         attn_sites_add(&sites, ATTN_SITE_PATTERN);
@@ -96,12 +95,9 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         return ATTN_OK;
     ATTN_TRY(
         attn_error_at(attn_selection_copy(run->selection, &made, err), ATTN_STAGE_OPTIONS, err));
-    status = attn_selection_set_sites(made, sites, err);
-    if (status == ATTN_OK)
-        *watched = made;
-    else
-        attn_selection_free(made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_RETURN_MADE(
+        attn_error_at(attn_selection_set_sites(made, sites, err), ATTN_STAGE_OPTIONS, err), watched,
+        made, attn_selection_free);
 }
 
 /* Whether the computation depends only on the tokens and the edits of a text, so that one session

@@ -63,9 +63,7 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
     attn_npz_write(&w->npz, &member, 0, array->data, array->size);
     attn_npz_complete(&w->npz, &member);
     attn_npz_list(&w->npz, &member);
-    ATTN_TRY(attn_buffer_check(central, err));
-    attn_sink_write(w->base.parts[MEMBERS], central->data, central->size);
-    attn_buffer_reset(central);
+    ATTN_TRY(attn_sink_write_buffer(w->base.parts[MEMBERS], central, err));
     ATTN_TRY(attn_sink_check(w->base.parts[ARCHIVE], err));
     return attn_sink_check(w->base.parts[MEMBERS], err);
 }

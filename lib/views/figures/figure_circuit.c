@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_WIDTH = 420 /* of the legend */ };
+/* Of the legend; of an answer whose sum has two lines. */
+enum { LEAST_WIDTH = 420, LEAST_OF_ANSWER = 330 };
 
 /* An end of an edge. In the order in which they are computed. */
 struct part {
@@ -204,9 +205,17 @@ static void write_answer(const struct circuit *circuit, struct attn_buffer *out)
     attn_figure_append_signed(out, clean.real, 1);
 }
 
-static void write_rest(const struct circuit *circuit, struct attn_buffer *out)
+/* Whether the sum of an answer has two lines. */
+static bool is_narrow(const struct attn_figure_pen *pen)
+{
+    return pen->content->kind == ATTN_FIGURE_ANSWER && pen->shapes->width < LEAST_WIDTH;
+}
+
+/* Writes the other parts, a narrow figure's first two above *Y. */
+static void write_rest(struct attn_figure_pen *pen, const struct circuit *circuit, double *y)
 {
     const struct attn_table *table = circuit->layout.table;
+    struct attn_buffer *out = &pen->scratch;
 
     for (size_t row = circuit->n; row < attn_table_n_row(table); row++) {
         const struct attn_cell part = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
@@ -215,6 +224,10 @@ static void write_rest(const struct circuit *circuit, struct attn_buffer *out)
         attn_figure_append_signed(
             out, 100 * (double)attn_table_number(table, row, circuit->layout.effects), 0);
         attn_buffer_append_string(out, " %  ");
+        if (is_narrow(pen) && row == circuit->n + 1) {
+            attn_plates_add_line(pen, *y);
+            *y += circuit->layout.line;
+        }
     }
     attn_buffer_append_string(out, "= 100 %");
 }
@@ -229,7 +242,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit *circui
     double x;
 
     if (pen->content->kind == ATTN_FIGURE_ANSWER)
-        write_rest(circuit, &pen->scratch);
+        write_rest(pen, circuit, &y);
     else if (pen->is_printed && text->text)
         attn_escape_append(&pen->scratch, text->text, text->n);
     attn_plates_add_line(pen, y);
@@ -287,10 +300,12 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     }
     ATTN_TRY(read_edges(pen, &circuit, err));
     ATTN_TRY(find_links(pen, &circuit, err));
-    ATTN_TRY(attn_plates_plan(pen, &circuit.layout, LEAST_WIDTH, err));
+    ATTN_TRY(
+        attn_plates_plan(pen, &circuit.layout, is_answer ? LEAST_OF_ANSWER : LEAST_WIDTH, err));
     below = circuit.layout.bottom + pen->letters.label + 2 * circuit.layout.line;
-    pen->shapes->height = ceil(below + ATTN_STREAMS_LEGEND +
-                               (is_answer ? 1 : 4) * circuit.layout.line + 2 * ATTN_FIGURE_PAD);
+    pen->shapes->height =
+        ceil(below + ATTN_STREAMS_LEGEND +
+             (is_answer ? 1 + is_narrow(pen) : 4) * circuit.layout.line + 2 * ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
     write_answer(&circuit, &answer);

@@ -214,9 +214,7 @@ static enum attn_status write_frame(struct attn_page *page, struct attn_error *e
         if (mark && mark->append)
             mark->append(&out, page);
     }
-    status = attn_buffer_check(&out, err);
-    if (status == ATTN_OK)
-        attn_sink_write(page->base.sink, out.data, out.size);
+    status = attn_sink_write_buffer(page->base.sink, &out, err);
     attn_buffer_release(&out);
     return status;
 }

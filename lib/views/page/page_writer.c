@@ -173,9 +173,7 @@ static enum attn_status write_pending(struct attn_page *page, struct attn_error 
     enum attn_status status;
 
     attn_page_embed(&text, &page->pending);
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(page->base.sink, text.data, text.size);
+    status = attn_sink_write_buffer(page->base.sink, &text, err);
     attn_buffer_release(&text);
     return status;
 }

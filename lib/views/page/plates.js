@@ -2,7 +2,10 @@
 'use strict';
 globalThis.attnPlates = ({ $, el, on, inflate, draw, state, set, byName, nameOf }) => {
 // The figure that came with the page; or null.
-const stored = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'image/svg+xml').documentElement);
+const stored = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => {
+  const end = '</svg>\n', drawn = new TextDecoder().decode(bytes).split(end); // for a wide window, and for a telephone
+  return new DOMParser().parseFromString(drawn[innerWidth < 600 ? 1 : 0] + end, 'image/svg+xml').documentElement;
+});
 
 // Returns what the figure SVG says, the first sentence of its caption.
 const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.textContent ?? '')?.[1] ?? '';

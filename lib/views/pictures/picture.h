@@ -85,7 +85,7 @@ struct attn_picture_options {
      * NULL. Borrowed */
     const struct attn_blob *types;
 
-    /* the figure of `answer` as SVG, with which a page opens; or NULL. Borrowed */
+    /* the figure of `answer` as SVG, wide and narrow, with which a page opens; or NULL. Borrowed */
     const struct attn_sink *opening;
 };
 

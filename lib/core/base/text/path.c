@@ -210,23 +210,12 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
     return ATTN_OK;
 }
 
-/* Moves FOUND to *TARGET if STATUS is ATTN_OK; otherwise releases FOUND. Returns STATUS. */
-static enum attn_status finish_find(enum attn_status status, struct attn_target *found,
-                                    struct attn_target *target)
-{
-    if (status == ATTN_OK)
-        *target = *found;
-    else
-        attn_target_release(found);
-    return status;
-}
-
 enum attn_status attn_target_find(const char *path, struct attn_target *target,
                                   struct attn_error *err)
 {
     struct attn_target found = {0};
 
-    return finish_find(follow_all(&found, path, err), &found, target);
+    ATTN_RETURN_FILLED(follow_all(&found, path, err), target, found, attn_target_release);
 }
 
 const char *attn_path_kind_text(enum attn_os_kind kind)
@@ -271,7 +260,7 @@ enum attn_status attn_target_find_in(const char *directory, const char *name,
 {
     struct attn_target found = {0};
 
-    return finish_find(look_in(&found, directory, name, err), &found, target);
+    ATTN_RETURN_FILLED(look_in(&found, directory, name, err), target, found, attn_target_release);
 }
 
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b)
