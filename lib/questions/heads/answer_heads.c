@@ -9,6 +9,7 @@
 #include "machine/drawn.h"
 #include "machine/questions_internal.h"
 #include "machine/rows.h"
+#include "measures/head_kind.h"
 #include "measures/metric.h"
 #include "run/host_internal.h"
 #include "tables/text_table.h"
@@ -16,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PART, SHARE, VALUE, POSITION, TOKEN, WEIGHT, N_COLUMN };
+enum { PART, SHARE, VALUE, POSITION, TOKEN, WEIGHT, TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_WITH("part", TEXT, NAME, .role = ATTN_ROLE_WRITER),
@@ -25,6 +26,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [WEIGHT] = ATTN_COLUMN_REAL("weight", 2, NULL, SHARE),
+    [TYPE] = ATTN_COLUMN("type", TEXT), /* last: left out where no head has one */
 };
 
 struct answer {
@@ -36,6 +38,7 @@ struct answer {
     struct attn_table *table;          /* owns */
     double sum;                        /* of all values */
     double left;                       /* percent of it that the rows so far leave */
+    size_t n_column;
 };
 
 /* Returns true if the text has the token NEXT, and it is no particle: it begins with a capital
@@ -122,7 +125,9 @@ static enum attn_status append(struct answer *answer, const char *part,
         cells[TOKEN] = attn_cell_position(&answer->run->text.tokens, place->key);
         cells[WEIGHT] = attn_cell_real(place->weight);
     }
-    return attn_table_append(answer->table, cells, N_COLUMN, err);
+    if (place->kind)
+        cells[TYPE] = attn_cell_string(place->kind->name);
+    return attn_table_append(answer->table, cells, answer->n_column, err);
 }
 
 static enum attn_status list(struct answer *answer, struct attn_error *err)
@@ -132,11 +137,14 @@ static enum attn_status list(struct answer *answer, struct attn_error *err)
     struct attn_circuit_place mlps = {.weight = (double)NAN}, heads = mlps;
 
     answer->left = 100;
+    answer->n_column = TYPE;
     for (size_t w = 0; w < answer->edges.n_writer; w++) {
+        answer->n_column = answer->places[w].kind ? N_COLUMN : answer->n_column;
         answer->sum += answer->places[w].sum;
         mlps.sum += nodes[w].kind == ATTN_WIRE_NODE_MLP ? answer->places[w].sum : 0;
         heads.sum += nodes[w].kind == ATTN_WIRE_NODE_HEAD ? answer->places[w].sum : 0;
     }
+    ATTN_TRY(attn_table_create("answer", columns, answer->n_column, &answer->table, err));
     for (size_t i = 0; i < MOST_HEADS; i++) {
         struct attn_circuit_place *most = NULL;
         char name[ATTN_WIRE_NODE_NAME_SIZE];
@@ -172,7 +180,6 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     request.selection = (struct attn_request_selection){.queries = given->selection.queries};
     request.predict = (struct attn_request_predict){.top = MOST_NEXT};
     request.outputs = (struct attn_request_outputs){.precision = -1};
-    ATTN_TRY(attn_table_create("answer", columns, N_COLUMN, &answer->table, err));
     ATTN_TRY(attn_run_open(host, NULL, &request, &answer->run, err));
     ATTN_TRY(choose(answer, err));
     request.selection.queries = (struct attn_number_list){0};
