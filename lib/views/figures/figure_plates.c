@@ -283,8 +283,8 @@ static void size_plates(struct attn_figure_pen *pen, struct attn_plates *layout)
         if (plate->head < 0)
             mlps = fmax(mlps, widths[NAME] + 4 * PAD);
         else
-            heads = fmax(heads, BAR + 2 * PAD + fmax(bold * widths[NAME] + PAD + widths[EFFECT],
-                                                     widths[LOOK]));
+            heads = fmax(heads, BAR + 2 * PAD +
+                                    fmax(bold * widths[NAME] + PAD + widths[EFFECT], widths[LOOK]));
     }
     heads = ceil(fmax(heads, mlps));
     layout->pitch = heads + layout->room.gap;

@@ -21,7 +21,8 @@ struct file {
 
 /* What a page may have. */
 /* clang-format off */
-enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64, ANSWER = 128 };
+enum { RUN = 1, TABLE = 2, EXAMPLES = 4, ATLAS = 8, VECTORS = 16, PICTURE = 32, LIVE = 64 };
+enum { ANSWER = 128 };
 enum { ALL = RUN | TABLE | EXAMPLES | ATLAS | VECTORS | PICTURE | LIVE };
 
 /* X(FILE, TAG, ANY, WITHOUT): the styles and the scripts, in their order, of a page that has any of
