@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
+#include "formats/npy.h"
 #include "formats/npz.h"
 #include "formats/tensor_files_internal.h"
 #include "model/config_internal.h"
@@ -315,61 +316,17 @@ bool attn_intervention_is_vector(const struct attn_intervention *steering)
     return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
 }
 
-/* Copies the shape and the numbers of NPY to VALUES. */
-static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
-                                    struct attn_error *err)
-{
-    ATTN_TRY(ATTN_NEW(values->converted,
-                      attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err)));
-    attn_npy_read_floats(npy, values->converted);
-    values->data = values->converted;
-    values->rank = attn_npy_rank(npy);
-    memcpy(values->shape, attn_npy_shape(npy), (size_t)values->rank * sizeof *values->shape);
-    return ATTN_OK;
-}
-
-/* Returns the index of the array NAME of NPZ; the number of its arrays if it has none. */
-static size_t find_member(const struct attn_npz *npz, const char *name)
-{
-    size_t i = 0;
-
-    while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
-        i++;
-    return i;
-}
-
-/* Reads the array of PATCH from the archive NPZ. */
-static enum attn_status read_member(const struct attn_npz *npz, struct attn_intervention *patch,
-                                    struct attn_error *err)
+/* Reads the array of PATCH from the archive PATH. */
+static enum attn_status read_array(const char *path, struct attn_intervention *patch,
+                                   struct attn_error *err)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], other[ATTN_SITE_ARCHIVE_NAME_SIZE];
-    struct attn_npy_file *npy;
-    enum attn_status status;
-    size_t i;
 
+    patch->values.name = path;
     attn_location_archive_name(&patch->at, name);
-    i = find_member(npz, name);
-    if (i == attn_npz_n_member(npz) && attn_location_other_archive_name(&patch->at, other))
-        i = find_member(npz, other);
-    if (i == attn_npz_n_member(npz))
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
-                              attn_quote_string(patch->values.name).text, name);
-    ATTN_TRY(attn_npz_read(npz, i, &npy, err));
-    status = copy_values(npy, &patch->values, err);
-    attn_npy_free(npy);
-    return status;
-}
-
-/* Reads the array of PATCH, whose file values.name is. */
-static enum attn_status read_array(struct attn_intervention *patch, struct attn_error *err)
-{
-    struct attn_npz *npz;
-    enum attn_status status;
-
-    ATTN_TRY(attn_npz_open(patch->values.name, &npz, err));
-    status = read_member(npz, patch, err);
-    attn_npz_free(npz);
-    return status;
+    return attn_npz_read(path, name,
+                         attn_location_other_archive_name(&patch->at, other) ? other : NULL,
+                         &patch->values, err);
 }
 
 /* Reads a number into *factor. Returns whether TEXT is a number that float32 can hold. */
@@ -532,10 +489,8 @@ static enum attn_status read_values(const char *value, struct attn_intervention 
     const bool is_added = made->op == ATTN_EDIT_ADD;
     const float factor = is_added ? made->factor : 1;
 
-    if (made->op == ATTN_EDIT_REPLACE) {
-        made->values.name = value;
-        return read_array(made, err);
-    }
+    if (made->op == ATTN_EDIT_REPLACE)
+        return read_array(value, made, err);
     if (!attn_edit_op_has_vector(made->op))
         return ATTN_OK;
     made->factor = is_added ? 1 : made->factor;
