@@ -227,7 +227,7 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
                               field, name.text, site);
-    if (at->head == ATTN_ALL_HEADS)
+    if (at->head == ATTN_ALL_HEADS || (at->head == ATTN_HEADS_TOGETHER && at->site == ATTN_SITE_Z))
         return ATTN_OK;
     if (attn_site_layout(at->site) == ATTN_LAYOUT_VECTOR)
         return attn_error_set(err, ATTN_INVALID,
@@ -380,12 +380,11 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     struct attn_ndarray *values = &made->values;
     struct attn_not_finite bad;
     bool is_finite = true, is_read = false;
-    float *products;
     size_t n;
 
     if (attn_directions)
         ATTN_TRY(attn_directions(path, &is_read, made, err));
-    if (is_read && made->at.site != ATTN_SITE_RESID_POST)
+    if (made->n_vector > 0 && made->at.site != ATTN_SITE_RESID_POST)
         return attn_error_set(
             err, ATTN_INVALID,
             "'%s' is a control vector, which belongs to 'resid_post', not to '%s'",
@@ -397,21 +396,19 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' holds NaN or infinity, expected numbers",
                               attn_quote_string(values->name).text);
-    ATTN_TRY(ATTN_NEW(products, attn_alloc_uninitialized(n, sizeof *products, err)));
+    if (!values->converted)
+        ATTN_TRY(ATTN_NEW(values->converted, attn_alloc_uninitialized(n, sizeof(float), err)));
     for (size_t i = 0; i < n; i++) {
-        products[i] = values->data[i] * factor;
-        is_finite = is_finite && isfinite(products[i]);
+        values->converted[i] = values->data[i] * factor;
+        is_finite = is_finite && isfinite(values->converted[i]);
     }
-    if (!is_finite) {
-        attn_free(products);
+    if (!is_finite)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' times %g is infinite, expected numbers that float32 can hold",
                               attn_quote_string(values->name).text, (double)factor);
-    }
     attn_npy_free(values->file);
-    attn_free(values->converted);
     values->file = NULL;
-    values->data = values->converted = products;
+    values->data = values->converted;
     return ATTN_OK;
 }
 
