@@ -39,6 +39,7 @@ static const struct {
     {"measure", &command_lens, "what each layer knows"},
     {"measure", &question_commands[AT_spans], "which context is used"},
     {"measure", &command_align, "words of two texts"},
+    {"measure", &question_commands[AT_features], "features of autoencoders"},
     {"measure", &command_examples, "heads on a corpus"},
     {"cause", &command_ablate, "switch parts off"},
     {"cause", &command_patch, "swap parts between texts"},

@@ -54,6 +54,12 @@ static void push_stability(struct attn_json_writer *json, bool is_preview)
     attn_json_text(attn_json_key(json, "stability"), is_preview ? "preview" : "stable");
 }
 
+/* Whether a MINOR version may change COMMAND, its tables and their columns. */
+static bool is_new(const struct command *command)
+{
+    return strstr(command_summary(command), "(preview)");
+}
+
 static void push_words(struct attn_json_writer *json, const char *words)
 {
     attn_json_begin(json, '[');
@@ -268,7 +274,7 @@ static void push_column(struct attn_json_writer *json, const struct command *com
                                                 : column->role == ATTN_ROLE_VALUE
                                                     ? "not defined for this row"
                                                     : "the row is a mean, a reference or a total");
-    push_stability(json, is_preview(table, column->name));
+    push_stability(json, is_new(command) || is_preview(table, column->name));
     attn_json_text(attn_json_key(json, "help"), help[0] ? help : NULL);
     attn_json_end(json);
 }
@@ -305,7 +311,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
         if (!lacks || word_find(lacks, columns[i].name) < 0)
             push_column(json, shown->command, name, &columns[i]);
     attn_json_end(json);
-    push_stability(json, false);
+    push_stability(json, is_new(shown->command));
     attn_json_end(json);
 }
 
@@ -470,7 +476,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     attn_json_end(json);
     push_lines(attn_json_key(json, "examples"), command_example_lines(command));
     attn_json_text(attn_json_key(json, "description"), command_description(command));
-    push_stability(json, false);
+    push_stability(json, is_new(command));
     attn_json_end(json);
     free(args);
     return ATTN_OK;

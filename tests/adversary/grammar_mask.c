@@ -193,8 +193,8 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     options.gemm = ATTN_GEMM_PORTABLE;
     if (host == NULL)
         FUZZ_CHECK(attn_host_create(NULL, &options, &host, err) == ATTN_OK);
-    mask.rank = attn_npy_rank(mask.file);
-    memcpy(mask.shape, attn_npy_shape(mask.file), sizeof mask.shape);
+    mask.rank = attn_npy_tensor(mask.file).rank;
+    memcpy(mask.shape, attn_npy_tensor(mask.file).shape, sizeof mask.shape);
     change.to.mask = ATTN_MASK_MATRIX;
     request.input = (struct attn_input){.q = &q, .k = &k, .v = &k};
     request.attention.change = &change;

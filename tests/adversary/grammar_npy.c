@@ -96,9 +96,9 @@ static void check_read(const struct known *known, const struct attn_npy_file *np
     const struct attn_npy_text *array = &known->array;
     float floats[ATTN_NPY_TEXT_MAX];
 
-    FUZZ_CHECK(attn_npy_rank(npy) == array->rank);
+    FUZZ_CHECK(attn_npy_tensor(npy).rank == array->rank);
     for (int i = 0; i < array->rank; i++)
-        FUZZ_CHECK(attn_npy_shape(npy)[i] == array->shape[i]);
+        FUZZ_CHECK(attn_npy_tensor(npy).shape[i] == array->shape[i]);
     FUZZ_CHECK(attn_npy_n_element(npy) == array->n);
     FUZZ_CHECK(strcmp(attn_npy_dtype_name(npy), type_names[known->type]) == 0);
     attn_npy_read_floats(npy, floats);

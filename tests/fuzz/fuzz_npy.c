@@ -44,13 +44,13 @@ static void check_shape(const struct attn_npy_file *npy, size_t size)
     char text[ATTN_SHAPE_TEXT_SIZE];
     size_t n = 1;
 
-    FUZZ_CHECK(attn_npy_rank(npy) >= 0 && attn_npy_rank(npy) <= ATTN_MAX_RANK);
-    for (int i = 0; i < attn_npy_rank(npy); i++)
-        n *= attn_npy_shape(npy)[i];
+    FUZZ_CHECK(attn_npy_tensor(npy).rank >= 0 && attn_npy_tensor(npy).rank <= ATTN_MAX_RANK);
+    for (int i = 0; i < attn_npy_tensor(npy).rank; i++)
+        n *= attn_npy_tensor(npy).shape[i];
     FUZZ_CHECK(n == attn_npy_n_element(npy));
-    FUZZ_CHECK(n * (attn_dtype_bits(attn_npy_dtype(npy)) / 8) < size);
-    FUZZ_CHECK(strlen(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text)) <
-               sizeof text);
+    FUZZ_CHECK(n * (attn_dtype_bits(attn_npy_tensor(npy).dtype) / 8) < size);
+    FUZZ_CHECK(strlen(attn_shape_text(attn_npy_tensor(npy).rank, attn_npy_tensor(npy).shape,
+                                      text)) < sizeof text);
     FUZZ_CHECK(strcmp(attn_npy_path(npy), NAME) == 0);
 }
 

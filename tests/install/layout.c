@@ -626,6 +626,8 @@ static const struct {
     {"    name", offsetof(struct attn_intervention, name)},
     {"    text", offsetof(struct attn_intervention, text)},
     {"    made_layers", offsetof(struct attn_intervention, made_layers)},
+    {"    function", offsetof(struct attn_intervention, function)},
+    {"    remark", offsetof(struct attn_intervention, remark)},
     {"    later", offsetof(struct attn_intervention, later)},
     {"attn_edit_texts", sizeof(struct attn_edit_texts)},
     {"    ablate", offsetof(struct attn_edit_texts, ablate)},

@@ -21,7 +21,7 @@ most_internal_tests=45
 rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
     checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
     media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
-questions=(heads attribute circuit ablate lens diff spans align explain score inspect live)
+questions=(heads attribute circuit ablate lens diff spans align features explain score inspect live)
 ties=(attribute:score heads:score heads:attribute heads:circuit lens:attribute spans:attribute)
 
 # Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside, and FOLDER_OF[ROOM].
@@ -44,7 +44,7 @@ declare -A home=(
     [libxsmm.h]='lib/core/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/core/formats/.*'
     [pcre2.h]='lib/core/tokenizer/.*'
-    [zlib.h]='lib/(core/formats|questions/stream|views/(page|pictures))/.*'
+    [zlib.h]='lib/(checkpoints/foreign|core/formats|questions/stream|views/(page|pictures))/.*'
     [immintrin.h]='lib/(core/kernels/.*|media/towers/sha256\.c)'
 )
 

@@ -12,7 +12,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 unpacked=tests/fixtures/.unpacked # the names of what was
-archives=(tests/fixtures/{attn,decoder,family,golden,gpt2,names,quantized,row,score,tokenizers,torch,truth,words}.tar tests/golden/{arrays,outputs}.tar)
+archives=(tests/fixtures/{attn,decoder,family,features,golden,gpt2,names,quantized,row,score,tokenizers,torch,truth,words}.tar tests/golden/{arrays,outputs}.tar)
 
 for archive in "${archives[@]}"; do
     [ -e "$archive" ] || [ "${1-}" = pack ] ||

@@ -157,12 +157,13 @@ START_TEST(says_shape_and_rank)
     struct attn_npy_image image = attn_npy_image_zeros(DICT("<i2", "False", "(2, 1, 3)"), 12);
     struct attn_npy_file *npy = open_image(&image);
 
-    ck_assert_int_eq(attn_npy_rank(npy), 3);
-    ck_assert_uint_eq(attn_npy_shape(npy)[0], 2);
-    ck_assert_uint_eq(attn_npy_shape(npy)[2], 3);
+    ck_assert_int_eq(attn_npy_tensor(npy).rank, 3);
+    ck_assert_uint_eq(attn_npy_tensor(npy).shape[0], 2);
+    ck_assert_uint_eq(attn_npy_tensor(npy).shape[2], 3);
     ck_assert_uint_eq(attn_npy_n_element(npy), 6);
-    ck_assert_int_eq(attn_npy_dtype(npy), ATTN_DTYPE_I16);
-    ck_assert_str_eq(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text), "[2, 1, 3]");
+    ck_assert_int_eq(attn_npy_tensor(npy).dtype, ATTN_DTYPE_I16);
+    ck_assert_str_eq(attn_shape_text(attn_npy_tensor(npy).rank, attn_npy_tensor(npy).shape, text),
+                     "[2, 1, 3]");
     ck_assert_str_eq(attn_npy_path(npy), "x.npy");
     attn_npy_free(npy);
 }
@@ -193,8 +194,9 @@ START_TEST(takes_a_number_alone_and_arrays_of_nothing)
         float value = 9;
 
         ck_assert_uint_eq(attn_npy_n_element(npy), rows[i].n_element);
-        ck_assert_str_eq(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text),
-                         rows[i].shape);
+        ck_assert_str_eq(
+            attn_shape_text(attn_npy_tensor(npy).rank, attn_npy_tensor(npy).shape, text),
+            rows[i].shape);
         attn_npy_read_floats(npy, &value);
         ck_assert_int_eq(attn_npy_read_cells(npy, &cell, NULL), ATTN_OK);
         ck_assert(rows[i].n_element == 0 ? value == 9 && cell == 9 : value == 0 && cell == 0);
@@ -215,8 +217,9 @@ START_TEST(the_longest_shape_has_a_text)
     strncat(header, ")}", sizeof header - strlen(header) - 1);
     image = attn_npy_image_zeros(header, 0);
     npy = open_image(&image);
-    ck_assert_uint_eq(strlen(attn_shape_text(attn_npy_rank(npy), attn_npy_shape(npy), text)),
-                      2 + 1 + 22 * 15);
+    ck_assert_uint_eq(
+        strlen(attn_shape_text(attn_npy_tensor(npy).rank, attn_npy_tensor(npy).shape, text)),
+        2 + 1 + 22 * 15);
     attn_npy_free(npy);
 }
 END_TEST
@@ -327,7 +330,7 @@ static void assert_same_as(const char *path, enum attn_load load, const struct a
 
     ck_assert_msg(attn_npy_open(path, load, ATTN_NPY_NUMBERS, &npy, &err) == ATTN_OK, "%s",
                   err.message);
-    ck_assert_int_eq(attn_npy_rank(npy), expected->rank);
+    ck_assert_int_eq(attn_npy_tensor(npy).rank, expected->rank);
     ck_assert_uint_eq(attn_npy_n_element(npy), expected->n);
     values = calloc(expected->n, sizeof *values);
     ck_assert_ptr_nonnull(values);

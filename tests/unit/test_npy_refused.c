@@ -369,7 +369,7 @@ START_TEST(survives_every_other_byte_of_the_header)
 
             image.bytes[at] = (unsigned char)byte;
             if (attn_npy_image_open(&image, image.size, &npy, &err) == ATTN_OK) {
-                ck_assert_uint_eq(attn_dtype_bits(attn_npy_dtype(npy)), 32);
+                ck_assert_uint_eq(attn_dtype_bits(attn_npy_tensor(npy).dtype), 32);
                 ck_assert_uint_eq(attn_npy_n_element(npy), 2);
                 n_accepted++;
             }

@@ -1,5 +1,6 @@
 /* test_npz.c - archives of numpy.savez are read, and what is cut or changed does no harm. */
 #include "formats/npz.h"
+#include "formats/zip.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -34,55 +35,72 @@ static void write_file(const char *path, const unsigned char *bytes, size_t size
     ck_assert(fclose(file) == 0);
 }
 
+/* Copies the name of MEMBER without ".npy". */
+static const char *name_of(const struct attn_zip_member *member, char name[1 << 16])
+{
+    size_t n = member->n_name;
+
+    if (n >= 4 && memcmp(member->name + n - 4, ".npy", 4) == 0)
+        n -= 4;
+    memcpy(name, member->name, n);
+    name[n] = '\0';
+    return name;
+}
+
+/* Lists the members of PATH. */
+static enum attn_status list(const char *path, struct attn_file *file, struct attn_zip *zip)
+{
+    const enum attn_status status = attn_file_open(path, ATTN_READ, file, NULL);
+
+    return status == ATTN_OK ? attn_zip_read(file, ".npz file", zip, NULL) : status;
+}
+
 /* Opens PATH and every member; whether all went well. */
 static bool read_all(const char *path)
 {
-    struct attn_npz *npz;
-    bool is_read = true;
+    struct attn_file file = {0};
+    struct attn_zip zip = {0};
+    bool is_read = list(path, &file, &zip) == ATTN_OK;
+    static char name[1 << 16];
 
-    if (attn_npz_open(path, &npz, NULL) != ATTN_OK)
-        return false;
-    for (size_t i = 0; i < attn_npz_n_member(npz); i++) {
-        struct attn_npy_file *npy;
+    for (size_t i = 0; i < zip.n && is_read; i++) {
+        struct attn_ndarray array = {.name = path};
 
-        if (attn_npz_read(npz, i, &npy, NULL) == ATTN_OK)
-            attn_npy_free(npy);
-        else
-            is_read = false;
+        is_read =
+            attn_npz_read(path, name_of(&zip.members[i], name), NULL, &array, NULL) == ATTN_OK;
+        attn_ndarray_release(&array);
     }
-    attn_npz_free(npz);
+    attn_zip_release(&zip);
+    attn_file_release(&file);
     return is_read;
 }
 
 START_TEST(reads_what_numpy_wrote)
 {
-    struct attn_npz *npz;
-    struct attn_error err = {0};
-    size_t n_found = 0;
+    struct attn_file file = {0};
+    struct attn_zip zip = {0};
+    static char name[1 << 16];
 
-    ck_assert_msg(attn_npz_open(archive, &npz, &err) == ATTN_OK, "%s", err.message);
-    for (size_t i = 0; i < attn_npz_n_member(npz); i++) {
-        struct attn_npy_file *npy;
+    ck_assert(list(archive, &file, &zip) == ATTN_OK);
+    ck_assert_uint_gt(zip.n, 10);
+    for (size_t i = 0; i < zip.n; i++) {
+        struct attn_ndarray array = {.name = archive};
+        struct attn_error err = {0};
         struct attn_npy expected;
         char path[256];
 
-        snprintf(path, sizeof path, "%s/%s.npy", archive, attn_npz_name(npz, i));
+        snprintf(path, sizeof path, "%s/%s.npy", archive, name_of(&zip.members[i], name));
         ck_assert(attn_npy_read(path, &expected)); /* by the reader of the tests */
-        ck_assert_msg(attn_npz_read(npz, i, &npy, &err) == ATTN_OK, "%s", err.message);
-        ck_assert_uint_eq(attn_npy_n_element(npy), expected.n);
-        float *values = malloc(expected.n * sizeof *values + 1);
-
-        attn_npy_read_floats(npy, values);
+        ck_assert_msg(attn_npz_read(archive, name, NULL, &array, &err) == ATTN_OK, "%s",
+                      err.message);
         for (size_t k = 0; k < expected.n; k++)
-            ck_assert(values[k] == (float)expected.values[k] ||
+            ck_assert(array.data[k] == (float)expected.values[k] ||
                       expected.values[k] != expected.values[k]);
-        n_found++;
-        free(values);
-        attn_npy_free(npy);
+        attn_ndarray_release(&array);
         attn_npy_release(&expected);
     }
-    ck_assert_uint_gt(n_found, 10);
-    attn_npz_free(npz);
+    attn_zip_release(&zip);
+    attn_file_release(&file);
 }
 END_TEST
 

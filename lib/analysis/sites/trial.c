@@ -180,6 +180,8 @@ static enum attn_status watch_text(const struct attn_run *run, const struct attn
     pass.options.pool = run->host->pool;
     pass.options.trace = trace;
     pass.n_piece = watch->n_piece;
+    pass.options.cache = watch->is_only ? ATTN_CACHE_ONE_LAYER : pass.options.cache;
+    pass.options.reads_once = watch->is_only && !run->host->options.reuse;
     ATTN_TRY(attn_pass_run(&pass, &session, err));
     if (watch->is_silent)
         attn_edits_find_effects(&run->edits, session, 0);

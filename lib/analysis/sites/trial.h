@@ -39,7 +39,9 @@ struct attn_watch {
     size_t n_piece;                           /* positions per feed (struct attn_pass) */
     size_t n_more;                            /* number of positions that will be fed later */
     bool is_silent;                           /* sends no notes about edits without effect */
-    attn_trace_fn on_event;                   /* receives the events, unless the capture does */
+    bool is_only; /* it is fed at once: keys of one layer are kept; and if no other pass follows,
+                     weights are given back to the system */
+    attn_trace_fn on_event; /* receives the events, unless the capture does */
     void *user;
     /* [2] receives where the text, and an encoder that is watched, park weight, of all heads
      * (measures/parks.h), or NULL; the caller frees them, also after a failure. ON_EVENT gets its

@@ -59,7 +59,8 @@
     X(PLANE, 53, "plane")                 /* singular values so near that directions mix */        \
     X(UNKNOWN, 54, "unknown")             /* half of a text's tokens, or more, are unknown */      \
     X(NO_SCORE, 55, "no_score")           /* first words, or pairs of texts, without a score */    \
-    X(HEADS, 56, "heads")                 /* heads that were chosen, as none were named */
+    X(HEADS, 56, "heads")                 /* heads that were chosen, as none were named */         \
+    X(FEATURES, 57, "features")           /* what a dictionary of features is of */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -92,9 +92,10 @@ static inline bool attn_edit_op_has_vector(enum attn_edit_op op)
     return op == ATTN_EDIT_ADD || op == ATTN_EDIT_PROJECT;
 }
 
-/* A file with a vector for each of some layers, as those of llama.cpp are: reads PATH into the
- * values, `vector_layers` and `made_layers` of MADE. *is_one: whether PATH is such a file; else
- * MADE is unchanged. NULL: the program reads none. */
+/* A file with a vector for each of some layers, as those of llama.cpp are, or a feature of a
+ * dictionary: reads PATH into the values, `vector_layers` and `made_layers` of MADE, or its values,
+ * function and remark. *is_one: whether PATH is such a file; else MADE is unchanged. NULL: the
+ * program reads none. */
 typedef enum attn_status attn_directions_fn(const char *path, bool *is_one,
                                             struct attn_intervention *made, struct attn_error *err);
 extern attn_directions_fn *const attn_directions;

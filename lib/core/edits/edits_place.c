@@ -138,20 +138,21 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
                                    const struct attn_intervention *given, struct attn_error *err)
 {
     const struct attn_ndarray *values = &given->values;
+    const size_t width =
+        tensor->width * (tensor->at.head == ATTN_HEADS_TOGETHER ? tensor->n_head : 1);
     size_t n_meant = 0;
     char found[ATTN_SHAPE_TEXT_SIZE];
 
     for (size_t i = 0; i < tensor->n_row; i++)
         n_meant += !tensor->rows || tensor->rows[i];
-    if (values->rank > 0 && values->rank <= 2 && values->shape[values->rank - 1] == tensor->width &&
+    if (values->rank > 0 && values->rank <= 2 && values->shape[values->rank - 1] == width &&
         (attn_intervention_is_vector(given) || values->shape[0] == n_meant))
         return check_lengths(tensor, given, err);
-    return attn_error_set(err, ATTN_INVALID,
-                          "'%s' has the shape %s, expected [%zu], or [%zu, %zu], a row for each "
-                          "position",
-                          attn_quote_string(values->name ? values->name : "steer").text,
-                          attn_shape_text(values->rank, values->shape, found), tensor->width,
-                          n_meant, tensor->width);
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' has the shape %s, expected [%zu], or [%zu, %zu], a row for each position",
+                   attn_quote_string(values->name ? values->name : "steer").text,
+                   attn_shape_text(values->rank, values->shape, found), width, n_meant, width);
+    return given->remark ? attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err) : ATTN_INVALID;
 }
 
 /* Checks that GIVEN names one head if the tensor has heads: an addend needs one. A projection is of
@@ -208,7 +209,9 @@ static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
     for (size_t first, end = 0; next_rows(tensor, &first, &end); n_done += end - first) {
         struct attn_edit edit = edit_of(tensor, head, first, end);
 
-        edit.op = given->op;
+        edit.op = given->function ? ATTN_EDIT_FUNCTION : given->op;
+        edit.function = given->function;
+        edit.user = given->function ? values->converted : NULL;
         edit.factor = given->factor;
         edit.offset = given->offset;
         edit.ld = is_same ? 0 : tensor->width;
@@ -216,9 +219,10 @@ static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
             edit.ld = tensor->n_head * tensor->width;
         if (is_patch)
             edit.data = values_of(tensor, values, (size_t)head, &edit);
-        else if (attn_edit_op_has_vector(given->op))
-            edit.data = values->data + (is_same ? 0 : n_done * tensor->width);
-        else if (tensor->is_matrix)
+        else if (attn_edit_op_has_vector(given->op) && !given->function)
+            edit.data = values->data + (is_same ? 0 : n_done * tensor->width) +
+                        (given->at.head == ATTN_HEADS_TOGETHER ? (size_t)head * tensor->width : 0);
+        else if (tensor->is_matrix || given->function)
             edit.col1 = SIZE_MAX; /* the columns of generated keys, too */
         if (is_same && !tensor->rows)
             edit.row1 = SIZE_MAX;
@@ -232,7 +236,9 @@ static enum attn_status add_part(struct attn_edit_list *list, size_t part,
                                  const struct attn_intervention *given,
                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    const bool is_each = given->op == ATTN_EDIT_REPLACE && given->at.head == ATTN_ALL_HEADS;
+    const bool is_each = given->op == ATTN_EDIT_REPLACE
+                             ? given->at.head == ATTN_ALL_HEADS
+                             : given->at.head == ATTN_HEADS_TOGETHER && !given->function;
     const int first = is_each || !tensor->has_heads ? 0 : given->at.head;
 
     if (given->op == ATTN_EDIT_REPLACE)
@@ -375,12 +381,15 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
                                        struct attn_error *err)
 {
     for (size_t i = range.first; i < range.end; i++) {
+        const struct attn_intervention *given = list->parts[i].given;
         struct attn_intervention *each;
         enum attn_status status = ATTN_OK;
         size_t n;
 
-        ATTN_TRY(attn_error_at(expand(scope, list->parts[i].given, &each, &n, err),
-                               ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(expand(scope, given, &each, &n, err), ATTN_STAGE_OPTIONS, err));
+        if (given->remark && given->remark[0] != '\0')
+            attn_note(scope->notes.on_note, scope->notes.user, ATTN_NOTE_FEATURES, "%s",
+                      given->remark);
         for (size_t k = 0; status == ATTN_OK && k < n; k++)
             status = add_in_layer(scope, list, i, &each[k], err);
         attn_free(each);

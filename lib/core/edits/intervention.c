@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
+#include "formats/npy.h"
 #include "formats/npz.h"
 #include "formats/tensor_files_internal.h"
 #include "model/config_internal.h"
@@ -226,7 +227,7 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
                               field, name.text, site);
-    if (at->head == ATTN_ALL_HEADS)
+    if (at->head == ATTN_ALL_HEADS || (at->head == ATTN_HEADS_TOGETHER && at->site == ATTN_SITE_Z))
         return ATTN_OK;
     if (attn_site_layout(at->site) == ATTN_LAYOUT_VECTOR)
         return attn_error_set(err, ATTN_INVALID,
@@ -315,61 +316,17 @@ bool attn_intervention_is_vector(const struct attn_intervention *steering)
     return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
 }
 
-/* Copies the shape and the numbers of NPY to VALUES. */
-static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
-                                    struct attn_error *err)
-{
-    ATTN_TRY(ATTN_NEW(values->converted,
-                      attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err)));
-    attn_npy_read_floats(npy, values->converted);
-    values->data = values->converted;
-    values->rank = attn_npy_rank(npy);
-    memcpy(values->shape, attn_npy_shape(npy), (size_t)values->rank * sizeof *values->shape);
-    return ATTN_OK;
-}
-
-/* Returns the index of the array NAME of NPZ; the number of its arrays if it has none. */
-static size_t find_member(const struct attn_npz *npz, const char *name)
-{
-    size_t i = 0;
-
-    while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
-        i++;
-    return i;
-}
-
-/* Reads the array of PATCH from the archive NPZ. */
-static enum attn_status read_member(const struct attn_npz *npz, struct attn_intervention *patch,
-                                    struct attn_error *err)
+/* Reads the array of PATCH from the archive PATH. */
+static enum attn_status read_array(const char *path, struct attn_intervention *patch,
+                                   struct attn_error *err)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], other[ATTN_SITE_ARCHIVE_NAME_SIZE];
-    struct attn_npy_file *npy;
-    enum attn_status status;
-    size_t i;
 
+    patch->values.name = path;
     attn_location_archive_name(&patch->at, name);
-    i = find_member(npz, name);
-    if (i == attn_npz_n_member(npz) && attn_location_other_archive_name(&patch->at, other))
-        i = find_member(npz, other);
-    if (i == attn_npz_n_member(npz))
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
-                              attn_quote_string(patch->values.name).text, name);
-    ATTN_TRY(attn_npz_read(npz, i, &npy, err));
-    status = copy_values(npy, &patch->values, err);
-    attn_npy_free(npy);
-    return status;
-}
-
-/* Reads the array of PATCH, whose file values.name is. */
-static enum attn_status read_array(struct attn_intervention *patch, struct attn_error *err)
-{
-    struct attn_npz *npz;
-    enum attn_status status;
-
-    ATTN_TRY(attn_npz_open(patch->values.name, &npz, err));
-    status = read_member(npz, patch, err);
-    attn_npz_free(npz);
-    return status;
+    return attn_npz_read(path, name,
+                         attn_location_other_archive_name(&patch->at, other) ? other : NULL,
+                         &patch->values, err);
 }
 
 /* Reads a number into *factor. Returns whether TEXT is a number that float32 can hold. */
@@ -423,12 +380,11 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     struct attn_ndarray *values = &made->values;
     struct attn_not_finite bad;
     bool is_finite = true, is_read = false;
-    float *products;
     size_t n;
 
     if (attn_directions)
         ATTN_TRY(attn_directions(path, &is_read, made, err));
-    if (is_read && made->at.site != ATTN_SITE_RESID_POST)
+    if (made->n_vector > 0 && made->at.site != ATTN_SITE_RESID_POST)
         return attn_error_set(
             err, ATTN_INVALID,
             "'%s' is a control vector, which belongs to 'resid_post', not to '%s'",
@@ -440,21 +396,19 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' holds NaN or infinity, expected numbers",
                               attn_quote_string(values->name).text);
-    ATTN_TRY(ATTN_NEW(products, attn_alloc_uninitialized(n, sizeof *products, err)));
+    if (!values->converted)
+        ATTN_TRY(ATTN_NEW(values->converted, attn_alloc_uninitialized(n, sizeof(float), err)));
     for (size_t i = 0; i < n; i++) {
-        products[i] = values->data[i] * factor;
-        is_finite = is_finite && isfinite(products[i]);
+        values->converted[i] = values->data[i] * factor;
+        is_finite = is_finite && isfinite(values->converted[i]);
     }
-    if (!is_finite) {
-        attn_free(products);
+    if (!is_finite)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' times %g is infinite, expected numbers that float32 can hold",
                               attn_quote_string(values->name).text, (double)factor);
-    }
     attn_npy_free(values->file);
-    attn_free(values->converted);
     values->file = NULL;
-    values->data = values->converted = products;
+    values->data = values->converted;
     return ATTN_OK;
 }
 
@@ -532,10 +486,8 @@ static enum attn_status read_values(const char *value, struct attn_intervention 
     const bool is_added = made->op == ATTN_EDIT_ADD;
     const float factor = is_added ? made->factor : 1;
 
-    if (made->op == ATTN_EDIT_REPLACE) {
-        made->values.name = value;
-        return read_array(made, err);
-    }
+    if (made->op == ATTN_EDIT_REPLACE)
+        return read_array(value, made, err);
     if (!attn_edit_op_has_vector(made->op))
         return ATTN_OK;
     made->factor = is_added ? 1 : made->factor;

@@ -63,7 +63,11 @@ struct attn_intervention {
     const char *name;     /* its name in messages; NULL: its site, or the queries of a knockout */
     char *text;           /* owns the text that was read, or NULL */
     int64_t *made_layers; /* owns the layers that were read, or NULL */
-    const void *later[4]; /* NULL: room for fields of later versions */
+    /* Of a feature: PROJECT: computes the new rows, instead of the projection; its user data are
+     * the values, which begin with a vector; and a note about it for each run, or "". Else NULL. */
+    attn_edit_fn function;
+    const char *remark;
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* Sets INTERVENTION [size bytes] to the defaults, and returns it. */

@@ -36,17 +36,17 @@ static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int
                               const char *axes, struct attn_error *err)
 {
     const struct attn_quote path = attn_quote_string(attn_npy_path(npy));
-    const enum attn_dtype dtype = attn_npy_dtype(npy);
-    const int rank = attn_npy_rank(npy);
+    const struct attn_tensor tensor = attn_npy_tensor(npy);
+    const enum attn_dtype dtype = tensor.dtype;
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
-    attn_shape_text(rank, attn_npy_shape(npy), shape);
+    attn_shape_text(tensor.rank, tensor.shape, shape);
     if (dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F64) {
         attn_error_set(err, ATTN_INVALID, "'%s' holds %s, expected float32, float64 or float16",
                        path.text, attn_npy_dtype_name(npy));
         return attn_error_hint(err, "np.save('FILE.npy', array.astype('float32')) writes floats");
     }
-    if (rank < rank_min || rank > rank_max)
+    if (tensor.rank < rank_min || tensor.rank > rank_max)
         return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, expected %s", path.text,
                               shape, axes);
     if (attn_npy_n_element(npy) == 0)
@@ -61,8 +61,8 @@ static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int
                                    const char *axes, struct attn_error *err)
 {
     ATTN_TRY(check(array->file, rank_min, rank_max, axes, err));
-    array->rank = attn_npy_rank(array->file);
-    memcpy(array->shape, attn_npy_shape(array->file), (size_t)array->rank * sizeof(size_t));
+    array->rank = attn_npy_tensor(array->file).rank;
+    memcpy(array->shape, attn_npy_tensor(array->file).shape, sizeof array->shape);
     array->data = attn_npy_floats_in_place(array->file);
     if (array->data)
         return ATTN_OK;
@@ -113,8 +113,8 @@ enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *
 
     ATTN_NEED(err, path, mask);
     ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err));
-    found.rank = attn_npy_rank(found.file);
-    memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));
+    found.rank = attn_npy_tensor(found.file).rank;
+    memcpy(found.shape, attn_npy_tensor(found.file).shape, sizeof found.shape);
     *mask = found;
     return ATTN_OK;
 }

@@ -401,24 +401,9 @@ const char *attn_npy_path(const struct attn_npy_file *npy)
     return npy->file.path;
 }
 
-int attn_npy_rank(const struct attn_npy_file *npy)
-{
-    return npy->layout.rank;
-}
-
-const size_t *attn_npy_shape(const struct attn_npy_file *npy)
-{
-    return npy->layout.shape;
-}
-
 size_t attn_npy_n_element(const struct attn_npy_file *npy)
 {
     return npy->layout.n_element;
-}
-
-enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy)
-{
-    return npy->layout.dtype;
 }
 
 const char *attn_npy_dtype_name(const struct attn_npy_file *npy)
@@ -509,16 +494,25 @@ static void step(struct walk *walk)
     }
 }
 
-const float *attn_npy_floats_in_place(const struct attn_npy_file *npy)
+struct attn_tensor attn_npy_tensor(const struct attn_npy_file *npy)
 {
     const struct layout *layout = &npy->layout;
-    const unsigned char *data = npy->file.data + layout->data_start;
     const bool is_native = layout->is_big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    struct attn_tensor tensor = {.dtype = layout->dtype, .rank = layout->rank};
 
-    if (layout->dtype != ATTN_DTYPE_F32 || !is_native || (uintptr_t)data % sizeof(float) != 0 ||
-        (layout->is_fortran_order && layout->rank > 1))
-        return NULL;
-    return (const float *)(const void *)data;
+    memcpy(tensor.shape, layout->shape, (size_t)layout->rank * sizeof *tensor.shape);
+    if (is_native && !(layout->is_fortran_order && layout->rank > 1))
+        tensor.data = npy->file.data + layout->data_start;
+    return tensor;
+}
+
+const float *attn_npy_floats_in_place(const struct attn_npy_file *npy)
+{
+    const struct attn_tensor tensor = attn_npy_tensor(npy);
+
+    return tensor.dtype == ATTN_DTYPE_F32 && (uintptr_t)tensor.data % sizeof(float) == 0
+               ? tensor.data
+               : NULL;
 }
 
 void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)

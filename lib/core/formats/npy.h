@@ -40,11 +40,10 @@ enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_
 void attn_npy_free(struct attn_npy_file *npy); /* NULL is allowed */
 
 const char *attn_npy_path(const struct attn_npy_file *npy); /* borrowed from the file */
-int attn_npy_rank(const struct attn_npy_file *npy);         /* 0 .. ATTN_MAX_RANK */
-/* [rank]; borrowed; a size may be 0. */
-const size_t *attn_npy_shape(const struct attn_npy_file *npy);
 size_t attn_npy_n_element(const struct attn_npy_file *npy);
-enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
+/* The array as it lies in the file, at any alignment; a size may be 0. Its data is NULL if the
+ * elements are of another byte order or in Fortran order; borrowed. */
+struct attn_tensor attn_npy_tensor(const struct attn_npy_file *npy);
 /* Numpy's name, such as "float32". */
 const char *attn_npy_dtype_name(const struct attn_npy_file *npy);
 

@@ -1,14 +1,10 @@
 /*
- * npz.h - reads numpy's .npz files, as numpy.savez writes them: a zip of .npy members that are
- * stored as they are.
+ * npz.h - reads arrays of numpy's .npz files, as numpy.savez writes them: a zip of .npy members
+ * that are stored as they are.
  *
- *     struct attn_npz *npz;
- *     struct attn_npy_file *npy;
- *     attn_npz_open("all.npz", &npz, &err);
- *     for (size_t i = 0; i < attn_npz_n_member(npz); i++)
- *         if (attn_npz_read(npz, i, &npy, &err) == ATTN_OK)      // attn_npz_name(npz, i)
- *             ...
- *     attn_npz_free(npz);
+ *     struct attn_ndarray array = {.name = "all.npz"};
+ *     attn_npz_read("all.npz", "weights", NULL, &array, &err);
+ *     attn_ndarray_release(&array);
  *
  * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
  * Checksums are not.
@@ -16,23 +12,13 @@
 #ifndef ATTN_FORMATS_NPZ_H
 #define ATTN_FORMATS_NPZ_H
 
-#include "formats/npy.h"
+#include "formats/ndarray.h"
 
-struct attn_npz; /* an open file; owns its bytes */
-
-/* ATTN_IO when PATH cannot be read; ATTN_FORMAT when it is no zip file or malformed;
- * ATTN_UNSUPPORTED for members that are compressed or encrypted. */
-enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err);
-void attn_npz_free(struct attn_npz *npz); /* NULL is allowed; first free the arrays read from it */
-
-size_t attn_npz_n_member(const struct attn_npz *npz);
-
-/* Returns the name of member I without ".npy", as numpy.load does; borrowed. */
-const char *attn_npz_name(const struct attn_npz *npz, size_t i);
-
-/* Opens member I, which borrows the bytes of NPZ. Fails as attn_npy_open does. The caller frees
- * *npy. */
-enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn_npy_file **npy,
-                               struct attn_error *err);
+/* Reads the array NAME, or if there is none OTHER (or NULL), of the archive PATH: its shape and its
+ * numbers, as float32, into ARRAY, whose name stays. A member may have ".npy" at its end, as of
+ * numpy.load. ATTN_IO if PATH cannot be read; ATTN_FORMAT if it is no zip file or malformed;
+ * ATTN_UNSUPPORTED for members that are compressed or encrypted; ATTN_INVALID if it has neither. */
+enum attn_status attn_npz_read(const char *path, const char *name, const char *other,
+                               struct attn_ndarray *array, struct attn_error *err);
 
 #endif

@@ -140,10 +140,11 @@ static enum attn_status find_data(const struct attn_zip *zip, const struct entry
     local = file->data + entry->begin;
     begin = entry->begin + LOCAL_SIZE + attn_little_endian(local + 26, 2) +
             attn_little_endian(local + 28, 2);
-    if (begin > file->size || entry->size > file->size - begin)
+    if (begin > file->size || entry->stored > file->size - begin)
         return refuse(zip, "a member does not fit the file", err);
     member->begin = (size_t)begin;
     member->size = (size_t)entry->size;
+    member->n_stored = (size_t)entry->stored;
     return ATTN_OK;
 }
 
@@ -164,8 +165,10 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
     *n = ENTRY_SIZE + n_name + entry.n_extra + (size_t)attn_little_endian(at + 32, 2);
     if (*n > (size_t)(end - at) || !read_extra(&entry))
         return refuse(zip, "its directory is malformed", err);
-    if (attn_little_endian(at + 10, 2) != 0 || (attn_little_endian(at + 8, 2) & 1) != 0 ||
-        entry.size != entry.stored) {
+    member->is_deflated = zip->takes_deflated && attn_little_endian(at + 10, 2) == 8;
+    if ((attn_little_endian(at + 10, 2) != 0 && !member->is_deflated) ||
+        (attn_little_endian(at + 8, 2) & 1) != 0 ||
+        (entry.size != entry.stored && !member->is_deflated)) {
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' in '%s' is compressed or encrypted, expected members that are stored",
                        attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
@@ -216,7 +219,8 @@ enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, s
     struct directory directory = {0};
     const unsigned char *at, *end;
 
-    *zip = (struct attn_zip){.file = file, .kind = kind};
+    zip->file = file;
+    zip->kind = kind;
     ATTN_TRY(find_directory(zip, &directory, err));
     ATTN_TRY(ATTN_ALLOC(zip->members, (size_t)directory.n, err));
     at = file->data + directory.begin;

@@ -1,5 +1,5 @@
 /*
- * zip.h - the members of a zip file that are stored as they are: numpy's .npz, torch's files.
+ * zip.h - the members of a zip file: numpy's .npz, torch's files.
  *
  * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
  * Checksums are not.
@@ -16,12 +16,15 @@
 struct attn_zip_member {
     const char *name;
     size_t n_name, begin, size; /* begin: byte offset of its data */
+    size_t n_stored;            /* bytes in the file */
+    bool is_deflated;           /* these are not its `size` bytes, but a raw stream of deflate */
 };
 
 /* Initialize with = {0}. */
 struct attn_zip {
     const struct attn_file *file;    /* borrowed */
     const char *kind;                /* for messages: ".npz file" */
+    bool takes_deflated;             /* set before: members may be deflated */
     struct attn_zip_member *members; /* [n] owns; in the order of the directory */
     size_t n;
 };

@@ -141,7 +141,7 @@ static void edit_span(struct attn_forward *f, const struct logit_span *span, flo
                                             .ld = n_vocab,
                                             .data = logits};
 
-    attn_visit_edit(f, span->sequence, &target);
+    attn_visit_edit(f, span->sequence, 1, &target);
 }
 
 void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)

@@ -160,6 +160,7 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
          site == ATTN_SITE_K)) /* heads are normalized together, so each needs all others */
         return true;
     if (f->feed.layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
+        f->feed.has_functions || /* which may get z of all heads */
         attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
         return true;
     if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
@@ -376,13 +377,34 @@ struct attn_edit_calls attn_visit_calls(struct attn_forward *f, size_t sequence)
                                     .site = ATTN_N_SITE};
 }
 
-void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_edit_target *target)
+/* Edits of all heads at once come in their order; those between them are applied head by head. */
+void attn_visit_edit(struct attn_forward *f, size_t sequence, size_t n_head,
+                     const struct attn_edit_target *target)
 {
     const struct attn_feed_part *part = &f->parts[sequence];
     const struct attn_edit_calls calls = attn_visit_calls(f, sequence);
+    size_t end;
 
-    attn_visit_count(f, sequence,
-                     attn_edits_apply(part->edits, part->n_edit, part->has_effect, &calls, target));
+    for (size_t i = 0; i < part->n_edit; i = end) {
+        const bool is_whole = part->edits[i].at.head == ATTN_HEADS_TOGETHER;
+
+        end = i + 1;
+        while (!is_whole && end < part->n_edit && part->edits[end].at.head != ATTN_HEADS_TOGETHER)
+            end++;
+        for (size_t head = 0; head < (is_whole ? 1 : n_head); head++) {
+            struct attn_edit_target one = *target;
+
+            one.at.head = is_whole ? ATTN_HEADS_TOGETHER : target->at.head + (int)head;
+            one.n_col *= is_whole ? n_head : 1;
+            one.data += head * target->n_col;
+            one.n_uncounted -= i < one.n_uncounted ? i : one.n_uncounted;
+            if (is_whole || attn_forward_needs_head(f, target->at.site, (int)head))
+                attn_visit_count(f, sequence,
+                                 attn_edits_apply(part->edits + i, end - i,
+                                                  part->has_effect ? part->has_effect + i : NULL,
+                                                  &calls, &one));
+        }
+    }
 }
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)
@@ -425,33 +447,30 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
 
     if (rows.n_row == 0 || (!is_edited && !is_watched))
         return;
-    for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
-        const struct attn_edit_target target = {.at.site = site,
-                                                .at.layer = f->feed.layer,
-                                                .n_uncounted = f->parts[sequence].n_uncounted,
-                                                .at.head = has_heads ? head : ATTN_ALL_HEADS,
-                                                .row0 = rows.row0,
-                                                .n_row = rows.n_row,
-                                                .n_col = part.width,
-                                                .ld = ld,
-                                                .data = data + rows.first * ld +
-                                                        (size_t)head * part.width};
-
+    if (is_edited)
+        attn_visit_edit(f, sequence, part.n_head,
+                        &(struct attn_edit_target){.at.site = site,
+                                                   .at.layer = f->feed.layer,
+                                                   .n_uncounted = f->parts[sequence].n_uncounted,
+                                                   .at.head = has_heads ? 0 : ATTN_ALL_HEADS,
+                                                   .row0 = rows.row0,
+                                                   .n_row = rows.n_row,
+                                                   .n_col = part.width,
+                                                   .ld = ld,
+                                                   .data = data + rows.first * ld});
+    for (int head = 0; is_watched && head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_trace_event event = {.sequence = sequence,
                                                .at.site = site,
-                                               .at.layer = target.at.layer,
-                                               .at.head = target.at.head,
-                                               .row0 = target.row0,
-                                               .n_row = target.n_row,
-                                               .n_col = target.n_col,
+                                               .at.layer = f->feed.layer,
+                                               .at.head = has_heads ? head : ATTN_ALL_HEADS,
+                                               .row0 = rows.row0,
+                                               .n_row = rows.n_row,
+                                               .n_col = part.width,
                                                .ld = ld,
-                                               .data = target.data};
+                                               .data = data + rows.first * ld +
+                                                       (size_t)head * part.width};
 
-        if (!attn_forward_needs_head(f, site, head))
-            continue;
-        if (is_edited)
-            attn_visit_edit(f, sequence, &target);
-        if (is_watched && watches_head(f, site, head))
+        if (attn_forward_needs_head(f, site, head) && watches_head(f, site, head))
             attn_visit_emit(f, &event);
     }
 }

@@ -385,9 +385,10 @@ void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 /* Returns what calls of functions among the edits of sequence number SEQUENCE need, for vectors. */
 struct attn_edit_calls attn_visit_calls(struct attn_forward *f, size_t sequence);
 
-/* attn_visit_edit applies the edits of sequence number SEQUENCE to TARGET. attn_visit_emit passes
- * the watched rows of EVENT to the trace. */
-void attn_visit_edit(struct attn_forward *f, size_t sequence,
+/* attn_visit_edit applies the edits of sequence number SEQUENCE to N_HEAD heads, or to a tensor
+ * without heads; they lie side by side, TARGET is the first. attn_visit_emit passes the watched
+ * rows of EVENT to the trace. */
+void attn_visit_edit(struct attn_forward *f, size_t sequence, size_t n_head,
                      const struct attn_edit_target *target);
 /* Adds rows that edits changed. */
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited);

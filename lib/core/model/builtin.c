@@ -27,7 +27,7 @@ const char *attn_builtin_name(size_t i)
 {
     size_t n = 0;
 
-    while (attn_builtin_models[n].name)
+    while (attn_builtin_models[n].name && !strchr(attn_builtin_models[n].name, '/'))
         n++;
     return i < n ? attn_builtin_models[i].name : NULL;
 }

@@ -31,6 +31,9 @@ fable:
     part "fable", "merges.txt"
     part "fable", "heads.json"
     part "fable", "model.safetensors"
+fable_sae:
+    part "fable/sae", "cfg.json"
+    part "fable/sae", "sae_weights.safetensors"
 life_is_short:
     part "life-is-short", "config.json"
     part "life-is-short", "vocab.json"
@@ -39,5 +42,6 @@ life_is_short:
     begin attn_builtin_models
     model "fable", fable, 5
     model "life-is-short", life_is_short, 3
+    model "fable/sae", fable_sae, 2 /* no model, but found like one: after those that are listed */
     .quad   0, 0, 0
     end attn_builtin_models

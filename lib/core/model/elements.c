@@ -12,14 +12,29 @@
 struct block {
     const struct attn_kernels *kernels;
     size_t first, n;
+    size_t end; /* elements before it are decoded together, if their type has no blocks; or 0 */
     float values[256];
 };
+
+/* Begins to read rows ROW0 .. ROW0 + N - 1 of M. The elements of a row may lie side by side. */
+static struct block begin_rows(const struct attn_matrix *m, size_t row0, size_t n)
+{
+    const bool has_rows =
+        n == 1 && m->col_stride == 1 && m->group == m->n_col && !m->is_interleaved;
+
+    return (struct block){.kernels = attn_kernels_find(ATTN_ISA_BEST),
+                          .end = has_rows ? row0 * m->row_stride + m->n_col : 0};
+}
 
 static double element(const void *data, enum attn_dtype dtype, size_t i, struct block *block)
 {
     if (i - block->first >= block->n) {
+        const size_t left = block->end > i ? block->end - i : 1;
+
         block->n = attn_dtype_block(dtype);
         block->first = i - i % block->n;
+        if (block->n == 1)
+            block->n = left < 256 ? left : 256;
         block->kernels->convert((const char *)data + attn_dtype_n_byte(dtype, block->first), dtype,
                                 block->n, block->values);
     }
@@ -50,7 +65,7 @@ void attn_vector_elements(const struct attn_vector *v, size_t first, size_t n, d
 void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const float *x,
                           double *y)
 {
-    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
+    struct block block = begin_rows(matrix, row0, n);
 
     for (size_t col = 0; col < matrix->n_col; col++)
         for (size_t k = 0; k < n; k++)
@@ -70,7 +85,7 @@ void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, 
 
 void attn_matrix_rows(const struct attn_matrix *matrix, size_t row0, size_t n, double *rows)
 {
-    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
+    struct block block = begin_rows(matrix, row0, n);
 
     for (size_t col = 0; col < matrix->n_col; col++)
         for (size_t k = 0; k < n; k++)

@@ -37,7 +37,7 @@ enum attn_status attn_model_check_tokens(const struct attn_model *model, struct 
     attn_refuse(err, ATTN_STAGE_OPTIONS,
                 "'%s' answers with labels or spans: it has no surprisal of tokens",
                 attn_quote_string(attn_model_name(model)).text);
-    return attn_error_hint(err, "run prints labels, or cosines; score takes items with a `target`");
+    return attn_error_hint(err, "run prints labels, or cosines; score takes items with targets");
 }
 
 const char *attn_class_label(const struct attn_model *model, size_t id)

@@ -60,8 +60,10 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     const bool is_key = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
     const bool is_pooled = attn_site_is_pooled(edit->at.site, dims);
     const size_t n_row = is_key ? n_key : is_pooled ? 1 : dims->n_position;
-    const size_t n_col =
-        attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, &own);
+    const bool is_together = edit->at.head == ATTN_HEADS_TOGETHER && edit->at.site == ATTN_SITE_Z;
+    const size_t n_col = attn_site_has_keys(edit->at.site)
+                             ? n_key
+                             : attn_site_width(edit->at.site, &own) * (is_together ? n_head : 1);
 
     const bool is_mixing = attn_sites_have(
         ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM), edit->at.site);
@@ -83,7 +85,7 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     if (attn_site_is_lacking(dims, edit->at.site, attn_location_block(&edit->at)))
         return attn_error_set(err, ATTN_INVALID, "layer %d has no site '%s' to edit",
                               edit->at.layer, name);
-    if (attn_site_has_heads(edit->at.site) && edit->at.head != ATTN_ALL_HEADS &&
+    if (attn_site_has_heads(edit->at.site) && edit->at.head != ATTN_ALL_HEADS && !is_together &&
         (edit->at.head < 0 || (size_t)edit->at.head >= n_head))
         return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",
                               name, edit->at.head, n_head - 1);

@@ -5,6 +5,9 @@
 #include "tables/table.h"
 #include "trace/location.h"
 
+/* The head of an edit of z of all heads at once: rows [H * Ev], the heads side by side. */
+enum { ATTN_HEADS_TOGETHER = -2 };
+
 /* Whether STACK comes before the stack of a decoder: the encoder, or the tower. */
 static inline bool attn_stack_is_encoder(enum attn_model_stack stack)
 {

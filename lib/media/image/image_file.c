@@ -16,11 +16,12 @@ static enum attn_status read_array_file(const char *path, struct attn_npy_file *
                                         struct attn_image *image, struct attn_ndarray *values,
                                         struct attn_error *err)
 {
-    const enum attn_dtype dtype = attn_npy_dtype(*npy);
-    const size_t *shape = attn_npy_shape(*npy);
+    const struct attn_tensor array = attn_npy_tensor(*npy);
+    const enum attn_dtype dtype = array.dtype;
+    const size_t *shape = array.shape;
     char text[ATTN_SHAPE_TEXT_SIZE];
 
-    if (dtype == ATTN_DTYPE_U8 && attn_npy_rank(*npy) == 3 && shape[2] == 3 && shape[0] > 0 &&
+    if (dtype == ATTN_DTYPE_U8 && array.rank == 3 && shape[2] == 3 && shape[0] > 0 &&
         shape[1] > 0) {
         ATTN_TRY(attn_image_allocate(path, shape[1], shape[0], 3, image, err));
         attn_npy_read_bytes(*npy, image->rgb);
@@ -30,7 +31,7 @@ static enum attn_status read_array_file(const char *path, struct attn_npy_file *
         return attn_ndarray_take(path, npy, 3, "[C, H, W]", values, err);
     return attn_error_set(err, ATTN_INVALID, "'%s' holds %s of the shape %s, expected %s",
                           attn_quote_string(path).text, attn_npy_dtype_name(*npy),
-                          attn_shape_text(attn_npy_rank(*npy), shape, text),
+                          attn_shape_text(array.rank, shape, text),
                           values ? "a picture, uint8 [H, W, 3], or its values, float32 [C, H, W]"
                                  : "a picture, uint8 [H, W, 3]");
 }

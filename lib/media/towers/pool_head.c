@@ -65,7 +65,7 @@ static void visit(struct attn_forward *f, size_t sequence, const struct attn_edi
                                            .data = target->data};
 
     if (attn_edits_touch(part->edits, part->n_edit, &at))
-        attn_visit_edit(f, sequence, target);
+        attn_visit_edit(f, sequence, 1, target);
     if (attn_forward_watches(f, at.site) &&
         attn_selection_has_tensor_head(f->trace->selection, &event.at))
         attn_visit_emit(f, &event);

@@ -94,6 +94,7 @@ ATTN_NOTE_PLANE = 53
 ATTN_NOTE_UNKNOWN = 54
 ATTN_NOTE_NO_SCORE = 55
 ATTN_NOTE_HEADS = 56
+ATTN_NOTE_FEATURES = 57
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -1911,7 +1912,9 @@ attn_intervention._fields_ = [
     ("name", c_char_p),
     ("text", c_char_p),
     ("made_layers", POINTER(c_int64)),
-    ("later", c_void_p * 4),
+    ("function", attn_edit_fn),
+    ("remark", c_char_p),
+    ("later", c_void_p * 2),
 ]
 attn_edit_texts._fields_ = [
     ("ablate", c_char_p),

@@ -311,6 +311,51 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
     return ask("examples", self, text, locals())
 
 
+def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: str = "token", queries=None,
+             top: int | None = None, fit: bool = False, target=None, foil=None, at=None, metric: str = "auto",
+             sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+    """Features of a sparse autoencoder, by head and word (preview).
+
+    Reads a dictionary of features (a sparse autoencoder) and prints those that fire at each position. `feature` with
+    `by` head,key splits the number of a feature of z: from which head and from which word it came. The parts and the
+    bias add up to the number of the model, exactly. `fit` says whether the dictionary fits the model, `items` finds the
+    texts in which a feature is largest.
+
+    An activation says that the vector has a part along a learned direction. It does not say what the direction means,
+    nor that the answer uses it; `project` measures that: 'z:2=PATH#17' takes feature 17 out. `steer` 'z:2=PATH#17*8'
+    adds 8 of it.
+
+    sae         the dictionary: a folder of sae-lens, Gemma Scope, dictionary_learning or sparsify, or its file of
+                weights; `sae` fable/sae is the one of the built-in model
+    site        the tensor that it reads; default: as its config says
+    feature     these features, from 0, with the number before the activation function: 17,23,100-110; default: those
+                that fire
+    by          rows: token (default), a row for each position and feature; others split the number of a feature of z:
+                head, key or head,key (token, head, key, head,key)
+    queries     positions; default: all that the tokenizer did not add, and `by` head or key the one with the largest
+                number of each feature. An item may have its own
+    top         the K largest features of each position, of `items` the K texts of each feature; default: 5, 0: all
+    fit         instead: how well the dictionary rebuilds its tensor, and what that does to the answer, whose metric is
+                ce without `target`
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_errors, resume
+    """
+    return ask("features", self, text, locals())
+
+
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
           from_weights: bool = False, composition: str = "none", svd=None, top: int = 0, repeats: int = 0,
           seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None,
@@ -681,6 +726,7 @@ class Questions:
     circuit = circuit
     diff = diff
     examples = examples
+    features = features
     heads = heads
     lens = lens
     patch = patch

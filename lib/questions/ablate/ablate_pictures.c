@@ -18,7 +18,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
     [ROW] = ATTN_COLUMN_OF(PICTURE_ROW, "row", INTEGER),
     [COLUMN] = ATTN_COLUMN_OF(PICTURE_COLUMN, "column", INTEGER),
-    ATTN_COLUMNS_ABLATED(VALUE, 0, SHOW_RIGHT),
+    ATTN_COLUMNS_REPLY(VALUE, 0, SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -217,7 +217,7 @@ static enum attn_status append(struct ablation *ablation, const struct area *are
         [COLUMN] = has_place ? attn_cell_integer((int64_t)area->col) : attn_cell_missing(),
     };
 
-    attn_ablate_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
+    attn_reply_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
     return attn_frame_append(&ablation->frame, row, err);
 }
 

@@ -43,7 +43,7 @@ const struct attn_column attn_ablate_columns[ATTN_ABLATE_N_COLUMN] = {
     [KIND] = ATTN_COLUMN_WITH("kind", TEXT, NAME, .shown = SHOW_KINDS),
     [ESTIMATE] = ATTN_COLUMN_QUANTITY("estimate", 6, NULL, SIGNED, "estimated change of @",
                                       .traits = ATTN_TRAIT_RANKED, .shown = SHOW_ESTIMATES),
-    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RUNS, SHOW_RIGHT),
+    ATTN_COLUMNS_REPLY(VALUE, SHOW_RUNS, SHOW_RIGHT),
     ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -120,17 +120,6 @@ uint64_t attn_ablate_shows(const void *state)
            (ablation->frame.config->mixer && args->n_set == 0 && has_kinds ? SHOW_KINDS : 0);
 }
 
-void attn_ablate_put(const struct attn_answer *answer, const struct attn_reply *base,
-                     const struct attn_reply *reply, struct attn_cell *cells)
-{
-    cells[0] = attn_cell_real(reply->value);
-    cells[1] = attn_cell_real(reply->value - base->value);
-    cells[2] = attn_answer_has_p(answer) ? attn_cell_real(reply->kl) : attn_cell_missing();
-    cells[3] = attn_answer_has_top(answer) ? attn_cell_boolean(reply->first == base->first)
-                                           : attn_cell_missing();
-    cells[4] = attn_reply_right(answer, reply->right);
-}
-
 static const char mixing[] = "mixing";
 
 bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row)
@@ -155,7 +144,7 @@ enum attn_status attn_ablate_append(struct attn_ablation *ablation, size_t i,
                                                               : attn_ablate_part_name(args->by)),
     };
 
-    attn_ablate_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
+    attn_reply_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
     if (controls && attn_ablate_has_sets(ablation))
         row[SET] =
             attn_cell_string(args->sets[i].name ? args->sets[i].name : args->sets[i].heads.text);

@@ -98,6 +98,17 @@ enum attn_status attn_parts_try(struct attn_trials *trials, size_t n, attn_part_
     return status;
 }
 
+void attn_reply_put(const struct attn_answer *answer, const struct attn_reply *base,
+                    const struct attn_reply *reply, struct attn_cell *cells)
+{
+    cells[0] = attn_cell_real(reply->value);
+    cells[1] = attn_cell_real(reply->value - base->value);
+    cells[2] = attn_answer_has_p(answer) ? attn_cell_real(reply->kl) : attn_cell_missing();
+    cells[3] = attn_answer_has_top(answer) ? attn_cell_boolean(reply->first == base->first)
+                                           : attn_cell_missing();
+    cells[4] = attn_reply_right(answer, reply->right);
+}
+
 void attn_control_put(const double *effects, size_t n, double x, struct attn_cell *cells)
 {
     struct attn_moments moments = {.n = 0};

@@ -66,6 +66,11 @@ enum attn_status attn_parts_try(struct attn_trials *trials, size_t n, attn_part_
                                 void *user, struct attn_trial_outcome *outcomes,
                                 struct attn_error *err);
 
+/* Fills CELLS [5], the columns ATTN_COLUMNS_REPLY of a row, with REPLY; BASE is that of the
+ * unchanged run. */
+void attn_reply_put(const struct attn_answer *answer, const struct attn_reply *base,
+                    const struct attn_reply *reply, struct attn_cell *cells);
+
 /* Fills CELLS [3], the columns ATTN_COLUMNS_CONTROL of a row with the effect X, from the EFFECTS
  * [n] of random choices: their mean, their standard deviation, and the rank of X. */
 void attn_control_put(const double *effects, size_t n, double x, struct attn_cell *cells);

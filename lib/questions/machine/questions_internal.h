@@ -16,6 +16,7 @@
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
     X(examples)                                                                                    \
+    X(features)                                                                                    \
     X(generate)                                                                                    \
     X(lens)                                                                                        \
     X(patch)                                                                                       \

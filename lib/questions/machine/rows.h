@@ -96,6 +96,23 @@ enum { ATTN_MOST_COLUMNS = 96 };
         .quantity = __VA_ARGS__                                                                    \
     }
 
+/* The columns from number I on that say what a change of the model does: the value, those of runs
+ * without a part, which are shown RUNS, and the last, which is shown WHEN. */
+#define ATTN_COLUMNS_REPLY(i, runs, when)                                                          \
+    [i] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),                                     \
+    [(i) + 1] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @",                     \
+                                     .traits = ATTN_TRAIT_RANKED, .shown = (runs)),                \
+    [(i) + 2] =                                                                                    \
+        ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,                                            \
+                             "KL divergence from the unchanged prediction", .shown = (runs)),      \
+    [(i) + 3] = {.name = "same_top",                                                               \
+                 .type = ATTN_VALUE_BOOLEAN,                                                       \
+                 .range = ATTN_RANGE_SHARE,                                                        \
+                 .quantity = "most probable token stays the same",                                 \
+                 .traits = ATTN_TRAIT_LINEAR,                                                      \
+                 .shown = (runs)},                                                                 \
+    [(i) + 4] = ATTN_COLUMN_RIGHT(when)
+
 /* Three columns from I on: mean and standard deviation of the effect of random choices of as many
  * heads, and the rank of the row among these. */
 #define ATTN_COLUMNS_CONTROL(i, when)                                                              \

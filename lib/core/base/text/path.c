@@ -119,6 +119,17 @@ const char *attn_path_last(const char *path, size_t *size)
     return path + begin;
 }
 
+enum attn_status attn_path_full(const char *path, char full[ATTN_PATH_SIZE], struct attn_error *err)
+{
+    char *real = realpath(path, NULL);
+
+    if (!real && errno == ENOMEM)
+        return attn_error_no_memory(err);
+    snprintf(full, ATTN_PATH_SIZE, "%s", real ? real : "");
+    free(real);
+    return ATTN_OK;
+}
+
 /* --- Targets --------------------------------------------------------------------------------- */
 
 enum { MAX_LINKS = 40 }; /* the limit of Linux */

@@ -50,6 +50,10 @@ bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SI
  * only that part, because folders may contain the name of a user. */
 const char *attn_path_last(const char *path, size_t *size);
 
+/* Writes PATH from the root on, without links, to FULL; "" if there is no such file. */
+enum attn_status attn_path_full(const char *path, char full[ATTN_PATH_SIZE],
+                                struct attn_error *err);
+
 /*
  * Finds the file under the name of an output, before anything is written.
  *

@@ -1,0 +1,656 @@
+/* dictionary.c - see dictionary_internal.h: which form a folder has, what its config says, its
+ * arrays, and the checks of both. Forms, keys and arrays are rows of tables. */
+#include "foreign/dictionary_internal.h"
+
+#include "base/elementary.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/text/escape.h"
+#include "base/text/number.h"
+#include "base/text/path.h"
+#include "foreign/torch.h"
+#include "formats/json.h"
+#include "formats/npy.h"
+#include "formats/tensor_files_internal.h"
+#include "formats/zip.h"
+#include "model/builtin.h"
+#include "model/elements.h"
+#include "params/param_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* OLD: configs of sae-lens before version 6 have these keys, too. */
+enum form { LENS, SCOPE_2, SCOPE_1, LEARNING, SPARSIFY, N_FORM, OLD = N_FORM };
+
+static const struct {
+    const char *name, *weights, *config;
+    enum attn_dictionary_kind kind; /* unless the config says another */
+    bool is_centered;
+} forms[N_FORM] = {
+    [LENS] = {"sae-lens", "sae_weights.safetensors", "cfg.json", ATTN_DICTIONARY_STANDARD, true},
+    [SCOPE_2] = {"Gemma Scope 2", "params.safetensors", "config.json", ATTN_DICTIONARY_JUMPRELU},
+    [SCOPE_1] = {"Gemma Scope", "params.npz", NULL, ATTN_DICTIONARY_JUMPRELU},
+    [LEARNING] = {"dictionary_learning", "ae.pt", "config.json", ATTN_DICTIONARY_STANDARD, true},
+    [SPARSIFY] = {"sparsify", "sae.safetensors", "cfg.json", ATTN_DICTIONARY_TOPK, true},
+};
+
+static const char *const kinds[] = {"standard", "jumprelu", "topk", "gated"};
+
+/* The classes of dictionary_learning, and their kinds. From N_CENTERED on b_dec is not subtracted,
+ * and those in between have one threshold for all features. */
+enum { FIRST_OF_ONE = 3, N_CENTERED = 5 };
+static const enum attn_dictionary_kind of_class[] = {
+    ATTN_DICTIONARY_STANDARD, ATTN_DICTIONARY_TOPK,     ATTN_DICTIONARY_GATED,
+    ATTN_DICTIONARY_JUMPRELU, ATTN_DICTIONARY_JUMPRELU, ATTN_DICTIONARY_JUMPRELU};
+
+static const char transcoder[] = "a transcoder writes another tensor, expected a dictionary of one";
+
+struct reading {
+    struct attn_dictionary made;
+    enum form form;
+    const char *folder;
+    struct attn_source source;
+    const struct attn_node *nodes[3]; /* objects with its keys, or NULL; the first counts */
+    /* Of the config, in which they may be missing: NULL, SIZE_MAX or -1. */
+    const char *version, *hook_out; /* the second is the name of a tensor */
+    size_t head, layer;
+    int class, activation, passed;    /* indices of words */
+    bool has_one_threshold;           /* for all features */
+    struct attn_tensor_entry *arrays; /* [n] in the store */
+    size_t n;
+    struct attn_error *err;
+};
+
+static int find_word(const char *list, const char *word)
+{
+    return attn_param_find_word(list, word, strlen(word));
+}
+
+/* --- The config ------------------------------------------------------------------------------- */
+
+enum type { WORD, TEXT, SIZE, FLAG };
+
+/* A key of configs: the first of NAMES, "a|b", that is there and not null. A WORD is one of WORDS,
+ * whose index is the value; true and false are words. */
+struct key {
+    unsigned forms; /* set of BIT(form) */
+    const char *names;
+    enum type type;
+    size_t home; /* offset in struct reading */
+    const char *words, *hint;
+};
+
+#define BIT(form) (1u << (form))
+#define INTO(member) .home = offsetof(struct reading, member)
+
+enum { ANY = BIT(N_FORM) - 1, SCOPE = BIT(SCOPE_1) | BIT(SCOPE_2) };
+
+static const struct key keys[] = {
+    {BIT(LENS), "sae_lens_version", TEXT, INTO(version)},
+    {BIT(LENS), "architecture", WORD, INTO(made.kind), "standard|jumprelu|topk|gated"},
+    {BIT(OLD), "activation_fn|activation_fn_str", WORD, INTO(activation), "relu|topk"},
+    {BIT(LENS), "normalize_activations", WORD, INTO(passed), "none|false",
+     "sae.fold_activation_norm_scaling_factor() of sae-lens puts a factor into the weights"},
+    {BIT(LENS), "hook_name", TEXT, INTO(made.hook)},
+    {BIT(OLD), "hook_name|hook_point", TEXT, INTO(made.hook)},
+    {BIT(LENS), "hook_name_out", WORD, INTO(passed), "none", transcoder},
+    {BIT(LENS), "hook_head_index", SIZE, INTO(head)},
+    {BIT(OLD), "hook_head_index|hook_point_head_index", SIZE, INTO(head)},
+    {BIT(LENS), "apply_b_dec_to_input", FLAG, INTO(made.is_centered)},
+    {BIT(LENS), "rescale_acts_by_decoder_norm", FLAG, INTO(made.is_scaled)},
+    {SCOPE, "type", WORD, INTO(passed), "sae", transcoder},
+    {SCOPE, "architecture", WORD, INTO(passed), "jump_relu"},
+    {SCOPE, "hf_hook_point_in", TEXT, INTO(made.hook)},
+    {SCOPE, "hf_hook_point_out", TEXT, INTO(hook_out)},
+    {BIT(LEARNING), "dict_class", WORD, INTO(class),
+     "AutoEncoder|AutoEncoderTopK|GatedAutoEncoder|BatchTopKSAE|MatryoshkaBatchTopKSAE|"
+     "JumpReluAutoEncoder"},
+    {BIT(LEARNING), "submodule_name", TEXT, INTO(made.hook)},
+    {BIT(LEARNING), "layer", SIZE, INTO(layer)},
+    {BIT(SPARSIFY), "activation", WORD, INTO(passed), "topk"},
+    {BIT(SPARSIFY), "signed", WORD, INTO(passed), "false"},
+    {BIT(SPARSIFY), "transcode", WORD, INTO(passed), "false", transcoder},
+    {BIT(SPARSIFY), "skip_connection", WORD, INTO(passed), "false", transcoder},
+    {ANY, "k", SIZE, INTO(made.k)},
+    {ANY, "d_in|activation_dim", SIZE, INTO(made.d)},
+    {ANY, "d_sae|dict_size|width|num_latents", SIZE, INTO(made.n)},
+};
+
+/* Finds the object that has KEY, whose name in it is copied to NAME; NULL: none has. */
+static const struct attn_node *find_object(const struct reading *r, const struct key *key,
+                                           char name[64])
+{
+    for (const char *word = key->names; *word != '\0'; word += strspn(word, "|")) {
+        const size_t size = strcspn(word, "|");
+
+        snprintf(name, 64, "%.*s", (int)size, word);
+        word += size;
+        for (size_t i = 0; i < sizeof r->nodes / sizeof *r->nodes; i++) {
+            const struct attn_node *node = r->nodes[i] ? attn_node_find(r->nodes[i], name) : NULL;
+
+            if (node && !attn_node_is_null(node))
+                return r->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+static enum attn_status read_key(struct reading *r, const struct key *key)
+{
+    const struct attn_json *json = r->made.config;
+    void *home = (char *)r + key->home;
+    char name[64];
+    const struct attn_node *object = find_object(r, key, name);
+    const char *text = NULL;
+    bool flag;
+    int word;
+
+    if (!object)
+        return ATTN_OK;
+    if (key->type == SIZE)
+        return attn_json_get_size(json, object, name, 0, INT32_MAX, home, r->err);
+    if (key->type == FLAG)
+        return attn_json_get_bool(json, object, name, home, r->err);
+    if (key->type == TEXT)
+        return attn_json_get_string(json, object, name, home, r->err);
+    if (attn_node_is_bool(attn_node_find(object, name), &flag))
+        text = flag ? "true" : "false";
+    else
+        ATTN_TRY(attn_json_get_string(json, object, name, &text, r->err));
+    word = find_word(key->words, text);
+    if (word >= 0) {
+        *(int *)home = word;
+        return ATTN_OK;
+    }
+    ATTN_JSON_REFUSE(json, r->err, ATTN_UNSUPPORTED, name, "is '%s', expected %s%s",
+                     attn_quote_string(text).text, strchr(key->words, '|') ? "one of " : "",
+                     key->words);
+    return key->hint ? attn_error_hint(r->err, "%s", key->hint) : ATTN_UNSUPPORTED;
+}
+
+/* Reads the config, if there is one. */
+static enum attn_status read_config(struct reading *r)
+{
+    struct attn_dictionary *made = &r->made;
+    const char *name = forms[r->form].config;
+
+    made->is_centered = forms[r->form].is_centered;
+    made->kind = forms[r->form].kind;
+    if (name && (r->form != SCOPE_2 || attn_source_has_part(&r->source, name))) {
+        ATTN_TRY(attn_json_read_part(&r->source, name, NULL, &made->config, r->err));
+        r->nodes[1] = attn_json_root(made->config);
+        r->nodes[0] = attn_node_find(r->nodes[1], r->form == LEARNING ? "trainer" : "metadata");
+        r->nodes[2] = attn_node_find(r->nodes[1], "activation_fn_kwargs");
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const bool is_old = r->form == LENS && (!r->version || strtol(r->version, NULL, 10) < 6);
+
+        if ((keys[i].forms & (BIT(r->form) | (is_old ? BIT(OLD) : 0))) != 0)
+            ATTN_TRY(read_key(r, &keys[i]));
+    }
+    if (r->form == LEARNING) {
+        if (r->class < 0)
+            return ATTN_JSON_REFUSE(made->config, r->err, ATTN_UNSUPPORTED, "dict_class",
+                                    "is missing");
+        made->kind = of_class[r->class];
+        made->is_centered = r->class < N_CENTERED;
+        r->has_one_threshold = r->class >= FIRST_OF_ONE && r->class < N_CENTERED;
+    }
+    if (made->kind == ATTN_DICTIONARY_STANDARD && r->activation > 0)
+        made->kind = ATTN_DICTIONARY_TOPK;
+    made->is_scaled &= made->kind == ATTN_DICTIONARY_TOPK;
+    if ((r->hook_out && (!made->hook || strcmp(made->hook, r->hook_out) != 0)) ||
+        (made->hook && strstr(made->hook, "pre_feedforward_layernorm.output"))) {
+        ATTN_JSON_REFUSE(made->config, r->err, ATTN_UNSUPPORTED, "hf_hook_point_in",
+                         "is '%s', and what is written '%s'",
+                         attn_quote_string(made->hook ? made->hook : "").text,
+                         attn_quote_string(r->hook_out ? r->hook_out : "").text);
+        return attn_error_hint(r->err, "%s", transcoder);
+    }
+    return ATTN_OK;
+}
+
+/* --- Its tensor ------------------------------------------------------------------------------- */
+
+/* Reads the number after BEFORE in TEXT, which begins with it. Returns the rest, or NULL. */
+static const char *read_layer(const char *text, const char *before, int *layer)
+{
+    const size_t size = strlen(before);
+    const bool is_it = text && strncmp(text, before, size) == 0;
+    const size_t n = is_it ? strspn(text + size, "0123456789") : 0;
+    int64_t number;
+
+    if (n == 0 || !attn_parse_int(text + size, n, 0, INT32_MAX, &number))
+        return NULL;
+    *layer = (int)number;
+    return text + size + n;
+}
+
+/* Names of tensors after "blocks.N" or "model.layers.N". */
+static const struct {
+    const char *name;
+    enum attn_site site;
+} hooks[] = {
+    {".attn.hook_z", ATTN_SITE_Z},
+    {".hook_resid_pre", ATTN_SITE_RESID_PRE},
+    {".hook_resid_mid", ATTN_SITE_RESID_MID},
+    {".hook_resid_post", ATTN_SITE_RESID_POST},
+    {".hook_attn_out", ATTN_SITE_ATTN_OUT},
+    {".hook_mlp_out", ATTN_SITE_MLP_OUT},
+    {".output", ATTN_SITE_RESID_POST},
+    {".self_attn.o_proj.input", ATTN_SITE_Z},
+    {".post_feedforward_layernorm.output", ATTN_SITE_MLP_OUT},
+};
+
+/* Words in names of folders, and their ends. attn_out of Gemma Scope is the input of o_proj. */
+static const struct {
+    const char *word, *end;
+    enum attn_site site;
+} folders[] = {
+    {"resid_post", "-res", ATTN_SITE_RESID_POST},
+    {"attn_out", "-att", ATTN_SITE_Z},
+    {"mlp_out", "-mlp", ATTN_SITE_MLP_OUT},
+};
+
+/* Finds the tensor that the config names. */
+static void find_hook(const struct reading *r, struct attn_location *at)
+{
+    const char *rest;
+    int layer = 0;
+
+    if (r->form == LEARNING) {
+        if (r->layer < SIZE_MAX && (!r->made.hook || strncmp(r->made.hook, "resid_post", 10) == 0))
+            at->site = ATTN_SITE_RESID_POST, at->layer = (int)r->layer;
+        return;
+    }
+    rest = read_layer(r->made.hook, r->form == LENS ? "blocks." : "model.layers.", &layer);
+    for (size_t i = 0; rest && i < sizeof hooks / sizeof *hooks; i++)
+        if (strcmp(rest, hooks[i].name) == 0)
+            at->site = hooks[i].site, at->layer = layer;
+}
+
+/* Finds the tensor in the names of the folders, the innermost first; of sparsify in the last. */
+static enum attn_status find_in_path(const struct reading *r, struct attn_location *at)
+{
+    char path[ATTN_PATH_SIZE], *slash;
+    const char *rest;
+    bool has_site = false;
+
+    ATTN_TRY(attn_path_full(r->folder, path, r->err));
+    while ((slash = strrchr(path, '/')) != NULL && r->form != SPARSIFY) {
+        const size_t size = strlen(slash);
+
+        if (at->layer == ATTN_NO_LAYER)
+            read_layer(strstr(slash, "layer_"), "layer_", &at->layer);
+        for (size_t i = 0; i < sizeof folders / sizeof *folders && !has_site; i++)
+            if (strstr(slash, folders[i].word) ||
+                (size > 4 && strcmp(slash + size - 4, folders[i].end) == 0))
+                at->site = folders[i].site, has_site = true;
+        *slash = '\0';
+    }
+    if (r->form == SPARSIFY) {
+        at->site = ATTN_SITE_RESID_POST;
+        rest = read_layer(slash, "/layers.", &at->layer);
+        has_site = rest && *rest == '\0';
+    }
+    if (!has_site)
+        at->layer = ATTN_NO_LAYER;
+    return ATTN_OK;
+}
+
+/* Finds the tensor of the dictionary, if the files say it. */
+static enum attn_status find_tensor(struct reading *r)
+{
+    struct attn_location *at = &r->made.at;
+
+    if (r->form == SPARSIFY || r->form == SCOPE_1 || (r->form == SCOPE_2 && !r->made.hook))
+        ATTN_TRY(find_in_path(r, at));
+    else
+        find_hook(r, at);
+    if (r->head == SIZE_MAX)
+        return ATTN_OK;
+    at->head = (int)r->head;
+    return at->layer == ATTN_NO_LAYER || at->site == ATTN_SITE_Z
+               ? ATTN_OK
+               : ATTN_JSON_REFUSE(r->made.config, r->err, ATTN_UNSUPPORTED, "hook_head_index",
+                                  "is %d, and '%s' has no heads", at->head,
+                                  attn_quote_string(r->made.hook).text);
+}
+
+/* --- Arrays ----------------------------------------------------------------------------------- */
+
+#define KIND(kind) BIT(ATTN_DICTIONARY_##kind)
+
+enum { ALL = BIT(sizeof kinds / sizeof *kinds) - 1 };
+
+/* An array of dictionaries of some KINDS, under one of NAMES, "a|b". The letters of its shape are
+ * d and n. HOME is the offset of the matrix, or of the vector, in struct reading. */
+static const struct array {
+    unsigned kinds;
+    const char *names, *shape;
+    size_t home;
+} arrays[] = {
+    {ALL, "W_enc|w_enc|encoder.weight", "dn", INTO(made.encoder)},
+    {ALL, "W_dec|w_dec|decoder.weight", "nd", INTO(made.decoder)},
+    {ALL & ~KIND(GATED), "b_enc|encoder.bias", "n", INTO(made.bias)},
+    {KIND(GATED), "b_gate|gate_bias", "n", INTO(made.bias)},
+    {ALL, "b_dec|bias|decoder_bias", "d", INTO(made.shift)},
+    {KIND(GATED), "r_mag", "n", INTO(made.gain)},
+    {KIND(GATED), "b_mag|mag_bias", "n", INTO(made.gated)},
+    {KIND(JUMPRELU), "threshold|log_threshold", "n", INTO(made.threshold)},
+};
+
+enum { N_ARRAY = sizeof arrays / sizeof *arrays };
+
+/* Sizes in the other order; the logarithms of what is used; what does not change the result. */
+static const char turned[] = "encoder.weight|decoder.weight", logarithms[] = "r_mag|log_threshold",
+                  unused[] = "k|group_sizes|active_groups";
+
+/* Copies the vector ARRAY, or its one number N times, to *VECTOR. */
+static enum attn_status copy_vector(struct reading *r, const struct attn_tensor_entry *array,
+                                    size_t n, float **vector)
+{
+    const size_t n_own = attn_tensor_n_element(&array->tensor);
+    const struct attn_vector own = {
+        .data = array->tensor.data, .dtype = array->tensor.dtype, .n = n_own, .group = n_own};
+    const bool is_log = find_word(logarithms, array->name) >= 0;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, *vector, n, r->err));
+    for (size_t i = 0; i < n; i++) {
+        double x;
+
+        attn_vector_elements(&own, n_own == 1 ? 0 : i, 1, &x);
+        if (isnan(x))
+            return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
+                                  "has a NaN, expected numbers");
+        (*vector)[i] = (float)(is_log ? attn_exp((double)(float)x) : x);
+    }
+    return ATTN_OK;
+}
+
+/* Checks the shape of ARRAY against ROW, and takes it. Sizes that are not known yet are its own. */
+static enum attn_status take(struct reading *r, const struct array *row,
+                             const struct attn_tensor_entry *array)
+{
+    struct attn_dictionary *made = &r->made;
+    const struct attn_tensor *tensor = &array->tensor;
+    const int rank = (int)strlen(row->shape);
+    const bool is_turned = find_word(turned, array->name) >= 0;
+    void *home = (char *)r + row->home;
+    size_t expected[2] = {1, 1};
+    bool is_right = tensor->rank == rank;
+    char found[ATTN_SHAPE_TEXT_SIZE], right[ATTN_SHAPE_TEXT_SIZE];
+
+    if (home == &made->threshold && r->has_one_threshold)
+        is_right = attn_tensor_n_element(tensor) == 1;
+    else
+        for (int i = 0; i < rank; i++) {
+            const int at = is_turned ? rank - 1 - i : i;
+            size_t *size = row->shape[i] == 'd' ? &made->d : &made->n;
+
+            if (*size == 0 && tensor->rank == rank)
+                *size = tensor->shape[at];
+            expected[at] = *size;
+            is_right = is_right && *size > 0 && tensor->shape[at] == *size;
+        }
+    if (!is_right) {
+        attn_refuse_in(r->err, ATTN_FORMAT, made->path, array->name,
+                       "has the shape %s, expected %s",
+                       attn_shape_text(tensor->rank, tensor->shape, found),
+                       attn_shape_text(rank, expected, right));
+        return tensor->rank == 3 ? attn_error_hint(r->err, "%s", transcoder) : ATTN_FORMAT;
+    }
+    if (rank == 1)
+        return copy_vector(r, array, row->shape[0] == 'd' ? made->d : made->n, home);
+    *(struct attn_matrix *)home = (struct attn_matrix){
+        .data = tensor->data,
+        .dtype = tensor->dtype,
+        .n_row = expected[is_turned],
+        .n_col = expected[!is_turned],
+        .row_stride = is_turned ? 1 : expected[1],
+        .col_stride = is_turned ? expected[1] : 1,
+        .group = expected[!is_turned],
+    };
+    return ATTN_OK;
+}
+
+/* Checks that ARRAY has numbers, and if no row has it that it does not change the result. */
+static enum attn_status check(struct reading *r, const struct attn_tensor_entry *array)
+{
+    const size_t n = attn_tensor_n_element(&array->tensor);
+    const enum attn_dtype dtype = array->tensor.dtype;
+    const bool is_topk = r->made.kind == ATTN_DICTIONARY_TOPK;
+    float *factors = NULL;
+
+    if (find_word(unused, array->name) >= 0 ||
+        (r->form == LEARNING && is_topk && strcmp(array->name, "threshold") == 0))
+        return ATTN_OK;
+    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16 &&
+        dtype != ATTN_DTYPE_F64)
+        return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
+                              "is of the type %s, expected F32", attn_dtype_name(dtype));
+    for (size_t k = 0; k < N_ARRAY; k++)
+        if ((arrays[k].kinds & BIT(r->made.kind)) != 0 &&
+            find_word(arrays[k].names, array->name) >= 0)
+            return ATTN_OK;
+    if (strcmp(array->name, "scaling_factor") != 0) {
+        attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
+                       "is an array that is not read and may change the result");
+        return strstr(array->name, "skip") ? attn_error_hint(r->err, "%s", transcoder)
+                                           : ATTN_UNSUPPORTED;
+    }
+    ATTN_TRY(copy_vector(r, array, n, &factors));
+    for (size_t i = 0; i < n; i++)
+        if (factors[i] != 1)
+            return attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
+                                  "has %g, expected 1", (double)factors[i]);
+    return ATTN_OK;
+}
+
+static enum attn_status read_arrays(struct reading *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        ATTN_TRY(check(r, &r->arrays[i]));
+    for (size_t k = 0; k < N_ARRAY; k++) {
+        const char *names = arrays[k].names;
+        size_t i = 0;
+
+        if ((arrays[k].kinds & BIT(r->made.kind)) == 0)
+            continue;
+        while (i < r->n && find_word(names, r->arrays[i].name) < 0)
+            i++;
+        if (i == r->n)
+            return attn_error_set(r->err, ATTN_FORMAT, "'%s' lacks the array '%.*s'",
+                                  attn_quote_string(r->made.path).text, (int)strcspn(names, "|"),
+                                  names);
+        ATTN_TRY(take(r, &arrays[k], &r->arrays[i]));
+    }
+    return ATTN_OK;
+}
+
+/* --- Files of weights ------------------------------------------------------------------------- */
+
+/* Inflates MEMBER, whose bytes are at STORED, to *DATA in the store. */
+static enum attn_status inflate_member(struct reading *r, const struct attn_zip_member *member,
+                                       const unsigned char *stored, unsigned char **data)
+{
+    enum { MOST = 1032 }; /* bytes that one byte of deflate can make */
+    const size_t n = member->size / MOST <= member->n_stored ? member->size : 0;
+    size_t n_in = member->n_stored, n_out = n;
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)stored};
+    int code;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, *data, n, r->err));
+    stream.next_out = *data;
+    code = inflateInit2(&stream, -MAX_WBITS);
+    while (code == Z_OK) { /* zlib counts 32 bits */
+        const uInt in = n_in > INT_MAX ? INT_MAX : (uInt)n_in;
+        const uInt out = n_out > INT_MAX ? INT_MAX : (uInt)n_out;
+
+        stream.avail_in = in, stream.avail_out = out;
+        code = inflate(&stream, Z_NO_FLUSH);
+        n_in -= in - stream.avail_in, n_out -= out - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (code == Z_MEM_ERROR)
+        return attn_error_no_memory(r->err);
+    return code == Z_STREAM_END && n_out == 0 && n == member->size
+               ? ATTN_OK
+               : attn_error_set(r->err, ATTN_FORMAT, "'%s' cannot be unpacked",
+                                attn_quote(member->name, member->n_name).text);
+}
+
+/* Lists MEMBER of r->archive. Its numbers stay in the file if they are used as they lie there. */
+static enum attn_status list_member(struct reading *r, const struct attn_zip_member *member)
+{
+    struct attn_store **store = &r->made.store;
+    struct attn_tensor_entry *array = &r->arrays[r->n++];
+    const unsigned char *bytes = r->made.archive.data + member->begin;
+    const size_t n_name = member->n_name - (member->n_name > 4 ? strlen(".npy") : 0);
+    struct attn_file file = {.size = member->size, .descriptor = -1};
+    struct attn_npy_file *npy;
+    unsigned char *made = NULL;
+    float *floats = NULL;
+
+    if (member->is_deflated)
+        ATTN_TRY(inflate_member(r, member, bytes, &made));
+    file.data = made ? made : bytes;
+    ATTN_TRY(ATTN_NEW(array->name, attn_store_copy(store, member->name, n_name, r->err)));
+    ATTN_TRY(ATTN_NEW(file.path, attn_strndup(member->name, member->n_name, r->err)));
+    ATTN_TRY(attn_npy_take(&file, ATTN_NPY_FLOATS, &npy, r->err));
+    array->tensor = attn_npy_tensor(npy);
+    if (!array->tensor.data &&
+        ATTN_STORE_ALLOC(store, floats, attn_npy_n_element(npy), r->err) == ATTN_OK) {
+        attn_npy_read_floats(npy, floats);
+        array->tensor.data = floats;
+        array->tensor.dtype = ATTN_DTYPE_F32;
+    }
+    attn_npy_free(npy);
+    return array->tensor.data ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Lists the arrays of an .npz file. */
+static enum attn_status list_members(struct reading *r)
+{
+    struct attn_zip zip = {.takes_deflated = true};
+    enum attn_status status = attn_zip_read(&r->made.archive, ".npz file", &zip, r->err);
+
+    ATTN_THEN(status, ATTN_STORE_ALLOC(&r->made.store, r->arrays, zip.n, r->err));
+    for (size_t i = 0; status == ATTN_OK && i < zip.n; i++)
+        status = list_member(r, &zip.members[i]);
+    attn_zip_release(&zip);
+    return status;
+}
+
+/* Opens the file of weights, and lists its arrays. */
+static enum attn_status list_arrays(struct reading *r)
+{
+    struct attn_tensor_files **files = &r->made.files;
+    struct attn_file file = {0};
+    size_t n;
+
+    ATTN_TRY(attn_file_open_part(&r->source, forms[r->form].weights, ATTN_MAP, &file, r->err));
+    if (r->form == SCOPE_1) {
+        r->made.archive = file;
+        return list_members(r);
+    }
+    ATTN_TRY(r->form == LEARNING ? attn_torch_take(&file, files, NULL, NULL, r->err)
+                                 : attn_safetensors_take(&file, files, r->err));
+    n = attn_tensor_files_count(*files);
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, r->arrays, n, r->err));
+    for (; r->n < n; r->n++)
+        r->arrays[r->n] = attn_tensor_files_entry(*files, r->n);
+    return ATTN_OK;
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+/* Finds the form of the folder, or of its file of weights, or of a part of a built-in model. */
+static enum attn_status find_form(struct reading *r)
+{
+    const char *path = r->made.path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const struct attn_quote quote = attn_quote_string(path);
+    size_t size = strlen(path);
+    bool is_file;
+
+    for (int i = 0; i < N_FORM; i++)
+        if (strcmp(name, forms[i].weights) == 0)
+            r->form = (enum form)i, size = (size_t)(name - path);
+    is_file = r->form < N_FORM;
+    ATTN_TRY(ATTN_NEW(r->folder, attn_store_copy(&r->made.store, size > 0 ? path : ".",
+                                                 size > 0 ? size : 1, r->err)));
+    r->source.directory = r->folder;
+    if (!attn_path_is_folder(r->folder))
+        attn_builtin_find(path, &r->source);
+    for (int i = 0; i < N_FORM && !is_file; i++) {
+        if (!attn_source_has_part(&r->source, forms[i].weights))
+            continue;
+        if (r->form < N_FORM) {
+            attn_error_set(r->err, ATTN_UNSUPPORTED, "'%s' has dictionaries of two forms",
+                           quote.text);
+            return attn_error_hint(r->err, "the path of a file of weights chooses one");
+        }
+        r->form = (enum form)i;
+    }
+    if (r->form < N_FORM)
+        return ATTN_OK;
+    attn_error_set(r->err, ATTN_UNSUPPORTED,
+                   "'%s' is no dictionary of features of a form that is read", quote.text);
+    return attn_error_hint(
+        r->err, "a folder has cfg.json and sae_weights.safetensors (sae-lens), params.safetensors "
+                "or params.npz (Gemma Scope), config.json and ae.pt (dictionary_learning), or "
+                "cfg.json and sae.safetensors (sparsify); those of circuit-tracer, Goodfire, Llama "
+                "Scope and Qwen Scope are not read");
+}
+
+static enum attn_status read_all(struct reading *r, const char *path)
+{
+    struct attn_dictionary *made = &r->made;
+
+    ATTN_TRY(ATTN_NEW(made->path, attn_store_copy(&made->store, path, strlen(path), r->err)));
+    ATTN_TRY(find_form(r));
+    made->form = forms[r->form].name;
+    ATTN_TRY(read_config(r));
+    made->kind_name = kinds[made->kind];
+    ATTN_TRY(find_tensor(r));
+    ATTN_TRY(list_arrays(r));
+    ATTN_TRY(read_arrays(r));
+    if (made->kind == ATTN_DICTIONARY_TOPK && (made->k == 0 || made->k > made->n))
+        return attn_error_set(r->err, ATTN_FORMAT, "'k' of '%s' is %zu, expected 1 to %zu",
+                              attn_quote_string(path).text, made->k, made->n);
+    return ATTN_OK;
+}
+
+enum attn_status attn_dictionary_open(const char *path, struct attn_dictionary **dictionary,
+                                      struct attn_error *err)
+{
+    struct reading r = {.made.at = {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS},
+                        .form = N_FORM,
+                        .head = SIZE_MAX,
+                        .layer = SIZE_MAX,
+                        .class = -1,
+                        .err = err};
+    struct attn_dictionary *made;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    status = read_all(&r, path);
+    *made = r.made;
+    ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), dictionary, made,
+                     attn_dictionary_free);
+}
+
+void attn_dictionary_free(struct attn_dictionary *dictionary)
+{
+    if (!dictionary)
+        return;
+    attn_tensor_files_free(dictionary->files);
+    attn_file_release(&dictionary->archive);
+    attn_json_free(dictionary->config);
+    attn_store_release(&dictionary->store);
+    attn_free(dictionary);
+}
