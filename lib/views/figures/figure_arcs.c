@@ -167,10 +167,8 @@ size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char tex
 static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                        struct arc *arc)
 {
-    struct attn_shape_text text = {.y = layout->top + WORD + 10,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text text = attn_figure_text(0, layout->top + WORD + 10, pen->letters.tick,
+                                                   pen->faint, ATTN_ANCHOR_MIDDLE);
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
     char number[ATTN_ARC_NUMBER];
     const size_t n = attn_arc_number(pen, arc->value, number);
@@ -190,11 +188,9 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
 {
     for (size_t i = 0; i < layout->n; i++) {
         const struct word word = next_word(pen, layout, i);
-        const struct attn_shape_text text = {.x = word.x,
-                                             .y = layout->top + 0.5 * WORD +
-                                                  0.35 * pen->letters.word,
-                                             .size = pen->letters.word,
-                                             .color = pen->ink};
+        const struct attn_shape_text text =
+            attn_figure_text(word.x, layout->top + 0.5 * WORD + 0.35 * pen->letters.word,
+                             pen->letters.word, pen->ink, ATTN_ANCHOR_START);
         const double y = layout->top + WORD;
 
         attn_shapes_add_text(pen->shapes, &text, word.text, word.n);

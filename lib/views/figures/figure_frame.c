@@ -603,10 +603,9 @@ void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double abo
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
 {
-    const struct attn_shape_text label = {.x = x + RAMP_WIDTH + TICK + 4,
-                                          .y = y + 0.35 * pen->letters.tick,
-                                          .size = pen->letters.tick,
-                                          .color = pen->ink};
+    const struct attn_shape_text label =
+        attn_figure_text(x + RAMP_WIDTH + TICK + 4, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                         pen->ink, ATTN_ANCHOR_START);
 
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
@@ -787,10 +786,9 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, dou
 {
     struct tick ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? 0 : list_ticks(pen, ticks);
-    struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + pen->letters.tick,
-                                    .size = pen->letters.tick,
-                                    .color = pen->ink,
-                                    .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text label =
+        attn_figure_text(0, y + RAMP_WIDTH + TICK + pen->letters.tick, pen->letters.tick, pen->ink,
+                         ATTN_ANCHOR_MIDDLE);
     const size_t step =
         pen->scale.curve == ATTN_CURVE_LINEAR ? step_of_ticks(pen, ticks, n, width) : 1;
     double end = -HUGE_VAL;

@@ -215,6 +215,14 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 size_t attn_figure_character_size(const char *label, size_t size);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
                            const struct attn_grid_axis *axis, size_t i);
+
+/* Returns a text of SIZE at X, Y (see struct attn_shape_text). */
+static inline struct attn_shape_text attn_figure_text(double x, double y, double size,
+                                                      uint32_t color, enum attn_text_anchor anchor)
+{
+    return (struct attn_shape_text){.x = x, .y = y, .size = size, .color = color, .anchor = anchor};
+}
+
 /* Returns the background of a cell without a value, of KIND; it is paler in print. */
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 

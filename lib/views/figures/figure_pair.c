@@ -297,11 +297,8 @@ static void add_arcs(struct attn_figure_pen *pen, struct pair_layout *layout, si
 static void add_word(struct attn_figure_pen *pen, const struct pair_layout *layout, size_t row,
                      double x, double y, uint32_t color)
 {
-    const struct attn_shape_text text = {.x = x,
-                                         .y = y + 0.35 * pen->letters.word,
-                                         .size = pen->letters.word,
-                                         .color = color,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
+    const struct attn_shape_text text = attn_figure_text(
+        x, y + 0.35 * pen->letters.word, pen->letters.word, color, ATTN_ANCHOR_MIDDLE);
     size_t n;
     const char *word = word_of(pen, row, &n);
     const double half = pen->letters.word * attn_figure_string_width(pen, word, n) / 2;
@@ -316,11 +313,8 @@ static void add_words(struct attn_figure_pen *pen, const struct pair_layout *lay
 {
     for (size_t i = 0; i < layout->n; i++) {
         const struct column *column = &layout->columns[i];
-        const struct attn_shape_text dots = {.x = column->x,
-                                             .y = layout->middle,
-                                             .size = pen->letters.word,
-                                             .color = pen->faint,
-                                             .anchor = ATTN_ANCHOR_MIDDLE};
+        const struct attn_shape_text dots = attn_figure_text(
+            column->x, layout->middle, pen->letters.word, pen->faint, ATTN_ANCHOR_MIDDLE);
 
         if (!column->is_kept && (i == 0 || column[-1].is_kept))
             attn_shapes_add_string(pen->shapes, &dots, ATTN_ELLIPSIS);

@@ -391,10 +391,8 @@ static void add_columns(struct attn_figure_pen *pen, const struct attn_plates *l
 /* Adds the numbers of layers. */
 static void add_layers(struct attn_figure_pen *pen, const struct attn_plates *layout)
 {
-    struct attn_shape_text text = {.x = layout->left - 4,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text =
+        attn_figure_text(layout->left - 4, 0, pen->letters.tick, pen->faint, ATTN_ANCHOR_END);
 
     for (size_t i = 0; i < layout->n_plate; i++) {
         const struct attn_plate *plate = &layout->plates[i];

@@ -244,11 +244,9 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
 {
     const double zero = x_of(plot, 0), end = x_of(plot, number[0]);
     const bool is_left = number[0] < 0, has_error = isfinite(number[1]) && isfinite(number[2]);
-    struct attn_shape_text text = {.x = end,
-                                   .y = y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick,
-                                   .size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
+    struct attn_shape_text text =
+        attn_figure_text(end, y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick, pen->letters.tick,
+                         pen->ink, is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START);
 
     attn_shapes_add_box(
         pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
@@ -265,11 +263,8 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
 /* Names the small bars below the others at Y, with the sum of a single group. */
 static void add_others(struct attn_figure_pen *pen, const struct plot_layout *plot, double y)
 {
-    struct attn_shape_text text = {.x = plot->left - 8,
-                                   .y = y + BAR / 2.0 + 5,
-                                   .size = pen->letters.label,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text = attn_figure_text(plot->left - 8, y + BAR / 2.0 + 5,
+                                                   pen->letters.label, pen->faint, ATTN_ANCHOR_END);
     double sum = 0, one[3];
 
     pen->scratch.size = 0;
@@ -298,11 +293,9 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
     for (size_t i = 0; i < plot->n_bar; i++) {
         const size_t c = plot->bars[i].place;
         const double y = plot->top + BETWEEN_BARS + (double)i * pitch;
-        const struct attn_shape_text label = {.x = plot->left - 8,
-                                              .y = y + (double)plot->groups.n * BAR / 2 + 5,
-                                              .size = pen->letters.label,
-                                              .color = pen->ink,
-                                              .anchor = ATTN_ANCHOR_END};
+        const struct attn_shape_text label =
+            attn_figure_text(plot->left - 8, y + (double)plot->groups.n * BAR / 2 + 5,
+                             pen->letters.label, pen->ink, ATTN_ANCHOR_END);
 
         attn_figure_add_label(pen, &label, &plot->places, c);
         for (size_t r = 0; r < plot->groups.n; r++)
@@ -326,9 +319,8 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
     double ticks[ATTN_MOST_TICKS];
     const size_t n = attn_round_ticks(plot->first, plot->last, ticks);
     char number[ATTN_TICK_TEXT_SIZE];
-    struct attn_shape_text text = {.size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END};
+    struct attn_shape_text text = attn_figure_text(0, 0, pen->letters.tick, pen->ink,
+                                                   is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END);
 
     for (size_t i = 0; i < n; i++) {
         const double x = x_of(plot, ticks[i]), y = y_of(plot, ticks[i]);
@@ -393,10 +385,8 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
     const double apart = is_turned(pen, plot) ? pen->letters.tick + 1 : name_width(pen, plot);
     const size_t n = plot->places.n;
     const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
-    struct attn_shape_text text = {.size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = bottom + pen->letters.tick + 3};
+    struct attn_shape_text text = attn_figure_text(0, bottom + pen->letters.tick + 3,
+                                                   pen->letters.tick, pen->ink, ATTN_ANCHOR_MIDDLE);
 
     attn_figure_add_line(pen, (double[]){plot->left, bottom},
                          (double[]){plot->left + plot->width, bottom}, 1, pen->frame);
@@ -502,10 +492,9 @@ static void add_curve_names(struct attn_figure_pen *pen, const struct plot_layou
     const double x = plot->left + plot->width + LEADER;
 
     for (size_t i = 0; i < n; i++) {
-        const struct attn_shape_text text = {.x = x,
-                                             .y = ends[i].name + 0.35 * pen->letters.label,
-                                             .size = pen->letters.label,
-                                             .color = pen->ink};
+        const struct attn_shape_text text =
+            attn_figure_text(x, ends[i].name + 0.35 * pen->letters.label, pen->letters.label,
+                             pen->ink, ATTN_ANCHOR_START);
 
         attn_figure_add_line(pen, (double[]){ends[i].x + DOT, ends[i].y},
                              (double[]){x - GAP, ends[i].name}, 1, hue_of(pen, ends[i].group));

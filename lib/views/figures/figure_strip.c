@@ -209,11 +209,8 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
     char number[ATTN_TICK_TEXT_SIZE];
 
     for (size_t i = 0; i < n && !pen->is_measuring; i++) {
-        const struct attn_shape_text text = {.x = x_of(strip, ticks[i]),
-                                             .y = y,
-                                             .size = size,
-                                             .color = pen->ink,
-                                             .anchor = ATTN_ANCHOR_MIDDLE};
+        const struct attn_shape_text text =
+            attn_figure_text(x_of(strip, ticks[i]), y, size, pen->ink, ATTN_ANCHOR_MIDDLE);
 
         attn_figure_add_line(pen, (double[]){text.x, strip->top}, (double[]){text.x, strip->bottom},
                              1, pen->rule);

@@ -96,11 +96,9 @@ static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_
     const struct attn_table *table = pen->content->table;
     const bool is_percent = i == 0 && pen->content->grid->is_share;
     const double number = (double)attn_table_number(table, row, list->columns[i]);
-    struct attn_shape_text text = {.x = list->left + NUMBER + (double)i * (NUMBER + LONG),
-                                   .y = y + 11,
-                                   .size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text =
+        attn_figure_text(list->left + NUMBER + (double)i * (NUMBER + LONG), y + 11,
+                         pen->letters.tick, pen->ink, ATTN_ANCHOR_END);
     char bytes[ATTN_FIXED_TEXT_SIZE + 2];
     size_t n;
 
