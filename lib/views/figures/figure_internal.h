@@ -183,6 +183,15 @@ void attn_figure_unfold(struct attn_figure_pen *pen);
 
 enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */
 
+/* What sorts the parts of a figure, as their first member: a number and an index. */
+struct attn_figure_rank {
+    double number;
+    size_t index;
+};
+
+/* Compares by descending magnitude of the numbers, then by the index (qsort). */
+int attn_figure_by_rank(const void *a, const void *b);
+
 /* Returns matrix I of the content, from 0. */
 static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,
                                                                  size_t i)

@@ -43,25 +43,19 @@ static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
     return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
 }
 
-/* A bar and the magnitude of its largest number. */
-struct plot_bar {
-    size_t place;
-    double size;
-};
-
 struct plot_layout {
     const struct attn_grid *grid;
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, places;
     double left, top, width, height; /* place of the plot */
     double low, high;                /* ends of the numeric axis */
-    double legend, aside;  /* width of the names of groups, and with its gap; 0: one group */
-    double name;           /* width of the name of the numeric axis */
-    struct plot_bar *bars; /* [places.n] the order of bars */
-    size_t n_bar;          /* bars that are drawn; the others are small */
-    double largest;        /* the size of the largest bar */
-    double first, last;    /* ends of the part of the axis that has ticks */
-    double value;          /* width of the longest number at a bar */
+    double legend, aside; /* width of the names of groups, and with its gap; 0: one group */
+    double name;          /* width of the name of the numeric axis */
+    struct attn_figure_rank *bars; /* [places.n] their places, and the largest magnitude there */
+    size_t n_bar;                  /* bars that are drawn; the others are small */
+    double largest;                /* the size of the largest bar */
+    double first, last;            /* ends of the part of the axis that has ticks */
+    double value;                  /* width of the longest number at a bar */
 };
 
 /* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
@@ -122,15 +116,6 @@ static const char *quantity_of(const struct plot_layout *plot)
     return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
 }
 
-/* Compares bars by descending size; equal bars keep their order. */
-static int compare_bars(const void *a, const void *b)
-{
-    const struct plot_bar *x = a, *y = b;
-    const int order = attn_compare_numbers(y->size, x->size);
-
-    return order != 0 ? order : x->place < y->place ? -1 : x->place > y->place;
-}
-
 /* Lists the bars, ranked if the grid is so. */
 static enum attn_status list_bars(struct attn_figure_pen *pen, struct plot_layout *plot,
                                   struct attn_error *err)
@@ -141,18 +126,18 @@ static enum attn_status list_bars(struct attn_figure_pen *pen, struct plot_layou
 
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, plot->bars, n, err));
     for (size_t c = 0; c < n; c++) {
-        plot->bars[c].place = c;
+        plot->bars[c].index = c;
         for (size_t r = 0; r < plot->groups.n; r++)
             if (number_of(plot, r, c, number) && isfinite(number[0]))
-                plot->bars[c].size = fmax(plot->bars[c].size, fabs(number[0]));
-        plot->largest = fmax(plot->largest, plot->bars[c].size);
+                plot->bars[c].number = fmax(plot->bars[c].number, fabs(number[0]));
+        plot->largest = fmax(plot->largest, plot->bars[c].number);
     }
     plot->n_bar = n;
     if (!plot->grid->is_ranked)
         return ATTN_OK;
-    qsort(plot->bars, n, sizeof *plot->bars, compare_bars);
-    while (n_large < n && n_large < RANKED && plot->bars[n_large].size > 0 &&
-           plot->bars[n_large].size >= SMALL / 100.0 * plot->largest)
+    qsort(plot->bars, n, sizeof *plot->bars, attn_figure_by_rank);
+    while (n_large < n && n_large < RANKED && plot->bars[n_large].number > 0 &&
+           plot->bars[n_large].number >= SMALL / 100.0 * plot->largest)
         n_large++;
     if (n_large > 0 && n - n_large >= FEW_SMALL)
         plot->n_bar = n_large;
@@ -185,7 +170,7 @@ static void make_value_room(struct attn_figure_pen *pen, struct plot_layout *plo
 
     for (size_t i = 0; i < plot->n_bar; i++)
         for (size_t r = 0; r < plot->groups.n; r++)
-            if (number_of(plot, r, plot->bars[i].place, number)) {
+            if (number_of(plot, r, plot->bars[i].index, number)) {
                 pen->scratch.size = 0;
                 append_number(pen, plot, number[0]);
                 plot->value = fmax(plot->value, attn_figure_string_width(pen, pen->scratch.data,
@@ -271,7 +256,7 @@ static void add_others(struct attn_figure_pen *pen, const struct plot_layout *pl
     attn_buffer_append_format(&pen->scratch, "%zu others", plot->places.n - plot->n_bar);
     attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     for (size_t i = plot->n_bar; i < plot->places.n; i++)
-        if (number_of(plot, 0, plot->bars[i].place, one) && isfinite(one[0]))
+        if (number_of(plot, 0, plot->bars[i].index, one) && isfinite(one[0]))
             sum += one[0];
     if (plot->groups.n > 1)
         return;
@@ -291,7 +276,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
     double number[3];
 
     for (size_t i = 0; i < plot->n_bar; i++) {
-        const size_t c = plot->bars[i].place;
+        const size_t c = plot->bars[i].index;
         const double y = plot->top + BETWEEN_BARS + (double)i * pitch;
         const struct attn_shape_text label =
             attn_figure_text(plot->left - 8, y + (double)plot->groups.n * BAR / 2 + 5,

@@ -231,8 +231,10 @@ void attn_table_append_label(struct attn_buffer *out, const char *text, size_t s
     attn_buffer_release(&escaped);
 }
 
-void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                           size_t column)
+/* Appends a cell as a label: a text, a layer with its stack, or a number; nothing if it is missing.
+ */
+static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        size_t column)
 {
     const struct attn_cell cell = attn_table_cell(table, row, column);
     struct attn_location at;
@@ -563,7 +565,7 @@ static void append_writer(const struct reading *r, const struct key *key, struct
                has_layer = key->at.layer != ATTN_NO_LAYER;
 
     if (!is_head)
-        attn_grid_append_cell(out, r->table, key->row, r->parts[key->side]);
+        append_cell(out, r->table, key->row, r->parts[key->side]);
     attn_buffer_append_string(out, !is_head && has_layer ? " " : "");
     if (has_layer)
         attn_grid_append_layer(out, &key->at);
@@ -827,7 +829,7 @@ static void append_site(struct attn_buffer *out, const struct reading *r, size_t
         attn_cell_word(&cell, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
         return;
     attn_buffer_append_char(out, has_parts(r->table, detail) ? '.' : ' ');
-    attn_grid_append_cell(out, r->table, row, detail);
+    append_cell(out, r->table, row, detail);
 }
 
 /* Appends the head, position, token or part of a row. */
@@ -844,7 +846,7 @@ static void append_column_side(struct attn_buffer *out, const struct reading *r,
         r->role == ATTN_ROLE_POSITION)
         attn_buffer_append_string(out, "source ");
     if (text.type != ATTN_VALUE_MISSING) {
-        attn_grid_append_cell(out, table, row, columns);
+        append_cell(out, table, row, columns);
         attn_buffer_append_char(out, ' ');
         for (; text.size > 1 && *text.text == ' '; text.size--)
             text.text++;
@@ -855,9 +857,9 @@ static void append_column_side(struct attn_buffer *out, const struct reading *r,
     } else if (cell.type != ATTN_VALUE_MISSING) {
         if (cell.type == ATTN_VALUE_INTEGER && !has_axis_name)
             attn_buffer_append_format(out, "%s ", attn_table_column_name(table, columns));
-        attn_grid_append_cell(out, table, row, columns);
+        append_cell(out, table, row, columns);
     } else {
-        attn_grid_append_cell(out, table, row, r->part);
+        append_cell(out, table, row, r->part);
     }
 }
 
@@ -873,7 +875,7 @@ static void append_place(struct attn_buffer *out, const struct reading *r, size_
         return;
     if (is_named && !r->has_stacks)
         attn_buffer_append_format(out, "%s ", attn_table_column_name(r->table, r->of->rows));
-    attn_grid_append_cell(out, r->table, row, r->of->rows);
+    append_cell(out, r->table, row, r->of->rows);
     append_site(out, r, r->of->detail, row);
     if (r->role == ATTN_ROLE_SITE)
         append_site(out, r, r->of->columns, row);
@@ -890,13 +892,13 @@ static void append_row(struct attn_buffer *out, const struct reading *r, size_t 
     if (of->rows == of->columns || attn_table_is_missing(table, row, of->rows)) {
         append_column_side(out, r, row);
     } else if (has_parts(table, of->columns) && !attn_table_is_missing(table, row, of->columns)) {
-        attn_grid_append_cell(out, table, row, of->rows);
+        append_cell(out, table, row, of->rows);
         append_site(out, r, of->columns, row);
         append_site(out, r, of->detail, row);
     } else if (r->detail_role == ATTN_ROLE_HEAD) {
         append_place(out, r, row, false);
         attn_buffer_append_char(out, ' ');
-        attn_grid_append_cell(out, table, row, r->query);
+        append_cell(out, table, row, r->query);
         attn_buffer_append_string(out, r->query != SIZE_MAX ? ">" : "");
         append_column_side(out, r, row);
     } else {
@@ -924,7 +926,7 @@ static void append_labels(const struct reading *r, size_t row, struct attn_buffe
 {
     for (size_t i = 0; i < r->n_label; i++) {
         attn_buffer_append_string(out, i > 0 ? ", " : "");
-        attn_grid_append_cell(out, r->table, row, i);
+        append_cell(out, r->table, row, i);
     }
 }
 
@@ -1036,7 +1038,7 @@ static void append_text(const struct reading *r, size_t row, struct attn_buffer 
     while (i < 3 && attn_table_is_missing(r->table, row, columns[i]))
         i++;
     if (i < 3)
-        attn_grid_append_cell(out, r->table, row, columns[i]);
+        append_cell(out, r->table, row, columns[i]);
     else /* the tokens of items differ */
         attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
 }

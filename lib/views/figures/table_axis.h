@@ -93,11 +93,6 @@ bool attn_table_read_head(const struct attn_table *table, size_t row, struct att
  * is quoted. */
 void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width);
 
-/* Appends a cell as a label: a text, a layer with its stack, or a number. Appends nothing if it is
- * missing. */
-void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                           size_t column);
-
 /* Makes the rows, columns and groups of CELLS for KIND of figure: of a grid by the keys of the rows
  * of the table; of bars and curves, in the order of the rows, by their groups and names; of tokens
  * the columns, and of parts (ATTN_VIEW_PARTS) the rows, one for each row that is a token. */
