@@ -187,12 +187,6 @@ struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, 
 
 /* --- Labels ----------------------------------------------------------------------------------- */
 
-/* Returns true if SITE is the output of a decoder's layer, after its attention to the source. */
-static bool is_end(const struct attn_cell *site)
-{
-    return attn_cell_word(site, "resid_post normalized_resid_post") <= 1;
-}
-
 /* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
  * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
  * comes last. */
@@ -204,7 +198,8 @@ static bool read_layer(const struct attn_table *table, size_t row, size_t column
 
     if (!attn_location_read(table, row, column, at))
         return false;
-    if (at->stack == ATTN_STACK_DECODER && is_end(&site))
+    if (at->stack == ATTN_STACK_DECODER &&
+        attn_cell_word(&site, "resid_post normalized_resid_post") <= 1)
         at->stack = ATTN_STACK_CROSS;
     return true;
 }
@@ -494,24 +489,13 @@ static int64_t number_of_layer(const struct attn_location *at)
     return stack + ((int64_t)at->layer << 3) + (int64_t)at->stack;
 }
 
-/* Finds the key of a writer. Those without a layer come before or after all layers, in a layer
- * heads before the other parts. */
-static bool find_writer(const struct reading *r, size_t number, bool is_input, struct key *key)
-{
-    enum { BEFORE_LAYERS = 1, IN_LAYER, AFTER_LAYERS };
-    const bool has_layer = key->order[KEY] != NONE;
-
-    key->order[GROUP] = has_layer ? IN_LAYER : is_input ? BEFORE_LAYERS : AFTER_LAYERS;
-    if (key->order[DETAIL] == NONE)
-        key->order[DETAIL] = number < SIZE_MAX ? FIRST_PART + (int64_t)number : FIRST_TEXT;
-    return !attn_table_is_missing(r->table, key->row, r->parts[key->side]);
-}
-
 /* Finds the key of ROW on SIDE of a grid. Returns false if it has none. A part without a number
  * there is a column of its own; as a row it is in the first layer if it comes before the layers,
- * otherwise in the last. */
+ * otherwise in the last. Writers without a layer come before or after all layers, in a layer heads
+ * before the other parts. */
 static bool find_key(const struct reading *r, int side, size_t row, struct key *key)
 {
+    enum { BEFORE_LAYERS = 1, IN_LAYER, AFTER_LAYERS };
     const struct attn_table *table = r->table;
     const struct attn_cell part = attn_table_cell(table, row, r->parts[side]);
     const size_t input = attn_cell_word(&part, r->view->inputs);
@@ -525,8 +509,16 @@ static bool find_key(const struct reading *r, int side, size_t row, struct key *
                         .side = side};
     if (read_layer(table, row, r->keys[side], &key->at))
         key->order[KEY] = number_of_layer(&key->at);
-    if (r->are_writers)
-        return find_writer(r, input < SIZE_MAX ? input : number, input < SIZE_MAX, key);
+    if (r->are_writers) {
+        key->order[GROUP] = key->order[KEY] != NONE ? IN_LAYER
+                            : input < SIZE_MAX      ? BEFORE_LAYERS
+                                                    : AFTER_LAYERS;
+        if (key->order[DETAIL] == NONE)
+            key->order[DETAIL] = input < SIZE_MAX    ? FIRST_PART + (int64_t)input
+                                 : number < SIZE_MAX ? FIRST_PART + (int64_t)number
+                                                     : FIRST_TEXT;
+        return part.type != ATTN_VALUE_MISSING;
+    }
     if (key->order[KEY] != NONE)
         return true;
     if (part.type != ATTN_VALUE_TEXT || attn_table_total(table, row) != SIZE_MAX)
@@ -590,11 +582,7 @@ static void append_key(const struct reading *r, const struct key *key, struct at
     const bool is_head = is_head_column(r, key->side) && text.type == ATTN_VALUE_INTEGER;
 
     if (key->side == ROWS && r->has_stacks && !is_stream && !is_head) {
-        struct attn_location at = key->at;
-
-        if (is_end(&text) && at.stack == ATTN_STACK_CROSS)
-            at.stack = ATTN_STACK_DECODER;
-        attn_grid_append_layer(out, &at);
+        attn_grid_append_layer(out, &key->at);
         if (detail == SIZE_MAX || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
             return; /* complete without the site */
         attn_buffer_append_char(out, ' ');
@@ -877,8 +865,6 @@ static void append_place(struct attn_buffer *out, const struct reading *r, size_
         attn_buffer_append_format(out, "%s ", attn_table_column_name(r->table, r->of->rows));
     append_cell(out, r->table, row, r->of->rows);
     append_site(out, r, r->of->detail, row);
-    if (r->role == ATTN_ROLE_SITE)
-        append_site(out, r, r->of->columns, row);
 }
 
 /* Appends the name of a row: "2.5" for a head or neuron, "2.5 4>1 keys" for a cell, "mlp 3", "2
