@@ -141,9 +141,8 @@ static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layou
                      attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme)));
 }
 
-size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char text[ATTN_ARC_NUMBER])
+size_t attn_arc_number(bool is_percent, double value, char text[ATTN_ARC_NUMBER])
 {
-    const bool is_percent = attn_figure_is_percent(pen);
     size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
                                      is_percent ? 0 : 2, text);
 
@@ -162,7 +161,7 @@ static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *la
                                                    pen->faint, ATTN_ANCHOR_MIDDLE);
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
     char number[ATTN_ARC_NUMBER];
-    const size_t n = attn_arc_number(pen, arc->rank.number, number);
+    const size_t n = attn_arc_number(attn_figure_is_percent(pen), arc->rank.number, number);
     const double half = text.size * attn_figure_string_width(pen, number, n) / 2;
 
     text.x = inside(pen, arc->x, half);

@@ -21,7 +21,7 @@ enum {
 void attn_arc_add(struct attn_figure_pen *pen, const struct attn_bow *bow, double x, double y,
                   double sign, uint32_t color);
 
-/* Writes VALUE to TEXT, in percent if the figure has these, and returns its bytes. */
-size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char text[ATTN_ARC_NUMBER]);
+/* Writes VALUE to TEXT, with two decimals or in percent, and returns its bytes. */
+size_t attn_arc_number(bool is_percent, double value, char text[ATTN_ARC_NUMBER]);
 
 #endif

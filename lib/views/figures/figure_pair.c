@@ -239,7 +239,7 @@ static void add_numbers(struct attn_figure_pen *pen, struct pair_layout *layout,
         const struct column *column = &layout->columns[bow->key];
         const double away = (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2) + 4;
         char number[ATTN_ARC_NUMBER];
-        const size_t size = attn_arc_number(pen, weight_of(pen, column->rows[side]), number);
+        const size_t size = attn_arc_number(true, weight_of(pen, column->rows[side]), number);
         const double width = pen->letters.tick * attn_figure_string_width(pen, number, size);
         struct attn_shape_text text = {.x = column->x - away - width - 1,
                                        .y = layout->middle +
@@ -347,9 +347,9 @@ static double next_prob(const struct attn_figure_pen *pen, size_t row)
 }
 
 /* Writes a probability in percent, small ones with two decimals. Returns its length. */
-static size_t write_prob(const struct attn_figure_pen *pen, double prob, char *text)
+static size_t write_prob(double prob, char *text)
 {
-    return prob >= 0.005 ? attn_arc_number(pen, prob, text)
+    return prob >= 0.005 ? attn_arc_number(true, prob, text)
                          : (size_t)snprintf(text, ATTN_ARC_NUMBER, "%.2f %%", 100 * prob);
 }
 
@@ -374,7 +374,7 @@ static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y
         if (rows[side] < SIZE_MAX)
             attn_figure_add_line(pen, (double[]){x, at}, (double[]){x + width, at}, 5,
                                  hue_of(pen, side));
-        used += rows[side] < SIZE_MAX ? write_prob(pen, prob, numbers + used)
+        used += rows[side] < SIZE_MAX ? write_prob(prob, numbers + used)
                                       : (size_t)snprintf(numbers + used, 4, "%s", "\u2013");
         if (side == 0)
             used += (size_t)snprintf(numbers + used, 8, " \u2192 ");

@@ -110,12 +110,6 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
     }
 }
 
-/* Returns the name of the quantity on the axis. */
-static const char *quantity_of(const struct plot_layout *plot)
-{
-    return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
-}
-
 /* Lists the bars, ranked if the grid is so. */
 static enum attn_status list_bars(struct attn_figure_pen *pen, struct plot_layout *plot,
                                   struct attn_error *err)
@@ -318,10 +312,9 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
         attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
     }
     if (is_below)
-        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31,
-                                  quantity_of(plot));
+        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31, pen->quantity);
     else
-        attn_figure_add_axis_name(pen, 0, plot->top + plot->height / 2, quantity_of(plot));
+        attn_figure_add_axis_name(pen, 0, plot->top + plot->height / 2, pen->quantity);
 }
 
 static double x_of_place(const struct plot_layout *plot, size_t c)
@@ -518,8 +511,8 @@ static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, boo
                 : SWATCH + 6 +
                       ceil(attn_figure_text_width(plot->groups.most_columns, pen->letters.axis));
     plot->aside = plot->legend > 0 ? plot->legend + (is_curve ? LEADER : ATTN_FIGURE_ASIDE) : 0;
-    plot->name = attn_figure_text_width(
-        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), pen->letters.axis);
+    plot->name = attn_figure_text_width(attn_text_width(pen->quantity, strlen(pen->quantity)),
+                                        pen->letters.axis);
     (is_curve ? plan_curve : plan_bars)(pen, plot);
     if (pen->is_measuring)
         return;

@@ -189,7 +189,6 @@ static size_t root_ticks(const struct strip *strip, double apart, double ticks[A
 /* Adds the ticks below the rows, and the name of the axis. Returns the y behind them. */
 static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
 {
-    const struct attn_grid *grid = pen->content->grid;
     const double size = pen->letters.tick, y = strip->bottom + size + 2;
     double ticks[ATTN_MOST_TICKS];
     const size_t n = strip->is_rooted ? root_ticks(strip, 4 * size, ticks)
@@ -208,7 +207,7 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
         return y + 1.8 * pen->letters.axis;
     attn_shapes_set_mark(pen->shapes, "axis");
     attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
-                              grid->quantity ? grid->quantity : grid->name);
+                              pen->quantity);
     attn_shapes_end_mark(pen->shapes);
     return y + 1.8 * pen->letters.axis;
 }

@@ -1,9 +1,9 @@
 /* figure_tokens.c - the wrapped text, each token on the color of its weight in one row, the query
  * framed, unseen tokens grey; of the spans of a text also their names and numbers below it. */
+#include "figures/figure_arcs.h"
 #include "figures/text_flow.h"
 
 #include "figures/table_grid.h"
-#include "formats/float_text.h"
 #include "pictures/colormap_internal.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
@@ -99,17 +99,12 @@ static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_
     struct attn_shape_text text =
         attn_figure_text(list->left + NUMBER + (double)i * (NUMBER + LONG), y + 11,
                          pen->letters.tick, pen->ink, ATTN_ANCHOR_END);
-    char bytes[ATTN_FIXED_TEXT_SIZE + 2];
-    size_t n;
+    char bytes[ATTN_ARC_NUMBER];
 
     if (attn_table_is_missing(table, row, list->columns[i]))
         return;
     text.x -= i > 0 ? LONG : 0;
-    n = attn_float_text_fixed((float)(is_percent ? 100 * number : number), is_percent ? 0 : 2,
-                              bytes);
-    for (const char *unit = is_percent ? " %" : ""; *unit; unit++)
-        bytes[n++] = *unit;
-    attn_shapes_add_text(pen->shapes, &text, bytes, n);
+    attn_shapes_add_text(pen->shapes, &text, bytes, attn_arc_number(is_percent, number, bytes));
     if (i > 0 && most > 0)
         attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x + 4, y + 3,
                                                                  (LONG - 4) * fabs(number) / most,
