@@ -295,9 +295,8 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                              struct attn_figure_place place)
 {
-    attn_shapes_add_box(pen->shapes,
-                        (struct attn_shape_box){place.x, place.y, place.side, place.side,
-                                                attn_figure_ground(pen, kind)});
+    attn_figure_add_box(pen, place.x, place.y, place.side, place.side,
+                        attn_figure_ground(pen, kind));
     if (!pen->is_printed || kind != ATTN_CELL_MASKED)
         add_strokes(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
@@ -474,10 +473,9 @@ void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view v
             const struct attn_rgb color = attn_rgb_mix(
                 parts[p].kind->hue, is_parked ? ATTN_HEAD_PALE / 100.0 : 1, pen->options->theme);
 
-            attn_shapes_add_box(pen->shapes, (struct attn_shape_box){
-                                                 left + parts[p].begin * (width - 1), top - height,
-                                                 (parts[p].end - parts[p].begin) * (width - 1),
-                                                 height, attn_rgb_number(color)});
+            attn_figure_add_box(pen, left + parts[p].begin * (width - 1), top - height,
+                                (parts[p].end - parts[p].begin) * (width - 1), height,
+                                attn_rgb_number(color));
         }
     }
 }

@@ -710,11 +710,9 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
             const double place = is_pale ? ATTN_HEAD_PALE / 100.0
                                          : (i + 1.0 - (n_step > 1)) / (n_step - (n_step > 1));
 
-            attn_shapes_add_box(
-                pen->shapes,
-                (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
-                                        attn_rgb_number((is_pale ? attn_rgb_mix : attn_hue_color)(
-                                            kind->hue, place, pen->options->theme))});
+            attn_figure_add_box(pen, x + i * SLIM, y, SLIM, SWATCH,
+                                attn_rgb_number((is_pale ? attn_rgb_mix : attn_hue_color)(
+                                    kind->hue, place, pen->options->theme)));
         }
         add_kind_name(pen, kind, x + n_step * SLIM - RAMP_WIDTH, y + SWATCH / 2.0);
     }

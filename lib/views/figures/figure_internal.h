@@ -356,6 +356,11 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
                              struct attn_figure_place place);
 void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place);
+static inline void attn_figure_add_box(struct attn_figure_pen *pen, double x, double y,
+                                       double width, double height, uint32_t color)
+{
+    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, width, height, color});
+}
 void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], const double to[2],
                           double width, uint32_t color);
 /* Adds a rectangle with lines of WIDTH and COLOR; BOX is left, top, right, bottom. */

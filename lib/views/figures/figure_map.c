@@ -496,8 +496,7 @@ static void add_plate(struct attn_figure_pen *pen, const double box[4], double w
     width = size * attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) + 4;
     if (box[2] - box[0] < 3 * width)
         text.y = fmax(box[1] - 3, size);
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x - 2, text.y - size + 1, width,
-                                                             size + 2, pen->shapes->paper});
+    attn_figure_add_box(pen, text.x - 2, text.y - size + 1, width, size + 2, pen->shapes->paper);
     attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     pen->scratch.size = 0;
 }

@@ -222,8 +222,7 @@ static void add_share(struct attn_figure_pen *pen, const struct parts_layout *la
                          attn_rgb_takes_black(color) ? 0 : 0xffffff, ATTN_ANCHOR_MIDDLE);
     char number[ATTN_FIXED_TEXT_SIZE];
 
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){place->x, y + 2, place->width,
-                                                             PITCH - 4, attn_rgb_number(color)});
+    attn_figure_add_box(pen, place->x, y + 2, place->width, PITCH - 4, attn_rgb_number(color));
     attn_shapes_add_text(pen->shapes, &text, number, write_number(layout->grid, i, value, number));
 }
 
@@ -243,11 +242,9 @@ static void add_number(struct attn_figure_pen *pen, const struct parts_layout *l
     if (kind == ATTN_CELL_VALUE && grid->parts[i].look == ATTN_LOOK_SHARE)
         add_share(pen, layout, i, value, y);
     else if (kind == ATTN_CELL_VALUE && grid->parts[i].look == ATTN_LOOK_BAR)
-        attn_shapes_add_box(
-            pen->shapes,
-            (struct attn_shape_box){place->x, y + 5,
-                                    most > 0 ? fmax(0.5, place->width * (double)value / most) : 0.5,
-                                    PITCH - 10, pen->frame});
+        attn_figure_add_box(pen, place->x, y + 5,
+                            most > 0 ? fmax(0.5, place->width * (double)value / most) : 0.5,
+                            PITCH - 10, pen->frame);
     else if (kind == ATTN_CELL_VALUE)
         attn_shapes_add_text(pen->shapes, &text, number, write_number(grid, i, value, number));
     if (kind == ATTN_CELL_VALUE || !has_position)

@@ -361,9 +361,8 @@ static void add_columns(struct attn_figure_pen *pen, const struct attn_plates *l
             ATTN_ANCHOR_MIDDLE,   .is_bold = true};
         size_t row = 0;
 
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){column->x, top, width_of_column(layout, i),
-                                                    layout->bottom - top, ground});
+        attn_figure_add_box(pen, column->x, top, width_of_column(layout, i), layout->bottom - top,
+                            ground);
         while (row < attn_table_n_row(layout->table) &&
                attn_plates_position(layout, row) != column->position)
             row++;
@@ -424,13 +423,10 @@ static void add_plate(struct attn_figure_pen *pen, struct attn_plates *layout,
                          is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE);
 
     text.is_bold = is_head;
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, plate->width, plate->height,
-                                                             pen->shapes->paper});
+    attn_figure_add_box(pen, x, y, plate->width, plate->height, pen->shapes->paper);
     if (kind)
-        attn_shapes_add_box(
-            pen->shapes, (struct attn_shape_box){
-                             x, y, BAR, plate->height,
-                             attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme))});
+        attn_figure_add_box(pen, x, y, BAR, plate->height,
+                            attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme)));
     attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
     take(layout, x, y, plate->width, plate->height);
     if (is_head)

@@ -103,8 +103,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
         .x = x + SWATCH + 6, .size = pen->letters.axis, .color = pen->ink, .y = plot->top + 10};
 
     for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
-        attn_shapes_add_box(
-            pen->shapes, (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i)});
+        attn_figure_add_box(pen, x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i));
         attn_figure_add_label(pen, &text, &plot->groups, i);
         text.y += ENTRY;
     }
@@ -227,8 +226,7 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
         attn_figure_text(end, y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick, pen->letters.tick,
                          pen->ink, is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START);
 
-    attn_shapes_add_box(
-        pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
+    attn_figure_add_box(pen, fmin(zero, end), y, fabs(end - zero), BAR - 1, hue);
     if (has_error)
         add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]), x_of(plot, number[2]));
     if (has_error)
