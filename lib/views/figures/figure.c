@@ -3,7 +3,6 @@
 
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/number.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
@@ -23,14 +22,6 @@ enum {
     CAPTION_COLUMNS = 160,      /* maximum columns of a text in the caption */
     CROP = ATTN_FIGURE_PAD - 4, /* part of the margin that is cut off in print */
 };
-
-int attn_figure_by_rank(const void *a, const void *b)
-{
-    const struct attn_figure_rank *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->number), -fabs(y->number));
-
-    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
-}
 
 /* --- The heading --------------------------------------------------------------------------- */
 

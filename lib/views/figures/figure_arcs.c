@@ -141,18 +141,6 @@ static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layou
                      attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme)));
 }
 
-size_t attn_arc_number(bool is_percent, double value, char text[ATTN_ARC_NUMBER])
-{
-    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
-                                     is_percent ? 0 : 2, text);
-
-    if (is_percent) {
-        text[n++] = ' ';
-        text[n++] = '%';
-    }
-    return n;
-}
-
 /* Writes the weight of ARC below its word, unless a larger one stands there. */
 static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                        struct arc *arc)
@@ -160,8 +148,9 @@ static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *la
     struct attn_shape_text text = attn_figure_text(0, layout->top + WORD + 10, pen->letters.tick,
                                                    pen->faint, ATTN_ANCHOR_MIDDLE);
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
-    char number[ATTN_ARC_NUMBER];
-    const size_t n = attn_arc_number(attn_figure_is_percent(pen), arc->rank.number, number);
+    char number[ATTN_FIGURE_NUMBER];
+    const size_t n =
+        attn_figure_write_number(attn_figure_is_percent(pen), arc->rank.number, number);
     const double half = text.size * attn_figure_string_width(pen, number, n) / 2;
 
     text.x = inside(pen, arc->x, half);

@@ -2,6 +2,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "measures/head_kind.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
@@ -36,6 +37,14 @@ enum {
     KIND_STEPS = 5,   /* steps of weight shown for each kind of head in the legend */
     FEW_LABELS = 256, /* maximum labels that are checked for repetitions */
 };
+
+int attn_figure_by_rank(const void *a, const void *b)
+{
+    const struct attn_figure_rank *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->number), -fabs(y->number));
+
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
 
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
 {

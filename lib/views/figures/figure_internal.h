@@ -300,6 +300,10 @@ void attn_figure_name_blanks(struct attn_buffer *label);
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);
 
+/* Writes VALUE to TEXT, with two decimals or in percent, and returns its bytes. */
+enum { ATTN_FIGURE_NUMBER = ATTN_FIXED_TEXT_SIZE + 4 };
+size_t attn_figure_write_number(bool is_percent, double value, char text[ATTN_FIGURE_NUMBER]);
+
 /* Appends NUMBER with DIGITS decimals, at most 4, and a minus sign. */
 void attn_figure_append_signed(struct attn_buffer *text, double number, int digits);
 

@@ -548,7 +548,8 @@ static void add_separators(struct attn_figure_pen *pen, const struct matrix_layo
     const bool is_above = labels == &layout->columns;
 
     for (size_t i = first + 1; i < end; i++) {
-        const double at = along(layout, labels, (double)(i / layout->matrix->k)) + 0.5;
+        const size_t cell = i / layout->matrix->k;
+        const double at = along(layout, labels, (double)cell) + 0.5;
 
         if (attn_grid_begins(&labels->axis, i))
             attn_figure_add_line(pen, is_above ? (double[]){at, place.y} : (double[]){place.x, at},

@@ -238,8 +238,9 @@ static void add_numbers(struct attn_figure_pen *pen, struct pair_layout *layout,
         const struct attn_bow *bow = &layout->bows[i];
         const struct column *column = &layout->columns[bow->key];
         const double away = (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2) + 4;
-        char number[ATTN_ARC_NUMBER];
-        const size_t size = attn_arc_number(true, weight_of(pen, column->rows[side]), number);
+        char number[ATTN_FIGURE_NUMBER];
+        const size_t size =
+            attn_figure_write_number(true, weight_of(pen, column->rows[side]), number);
         const double width = pen->letters.tick * attn_figure_string_width(pen, number, size);
         struct attn_shape_text text = {.x = column->x - away - width - 1,
                                        .y = layout->middle +
@@ -349,8 +350,8 @@ static double next_prob(const struct attn_figure_pen *pen, size_t row)
 /* Writes a probability in percent, small ones with two decimals. Returns its length. */
 static size_t write_prob(double prob, char *text)
 {
-    return prob >= 0.005 ? attn_arc_number(true, prob, text)
-                         : (size_t)snprintf(text, ATTN_ARC_NUMBER, "%.2f %%", 100 * prob);
+    return prob >= 0.005 ? attn_figure_write_number(true, prob, text)
+                         : (size_t)snprintf(text, ATTN_FIGURE_NUMBER, "%.2f %%", 100 * prob);
 }
 
 /* Draws the next word of ROWS at Y: a bar for each text. */
@@ -361,7 +362,7 @@ static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y
         .x = ATTN_FIGURE_PAD, .y = y + 11, .size = pen->letters.tick, .color = pen->ink};
     size_t n, used = 0;
     const char *word = word_of(pen, rows[rows[0] == SIZE_MAX], &n);
-    char numbers[2 * ATTN_ARC_NUMBER + 8], *bytes = pen->scratch.data;
+    char numbers[2 * ATTN_FIGURE_NUMBER + 8], *bytes = pen->scratch.data;
     double longest = 0;
 
     n = attn_text_fit(bytes + (word - bytes), n, NEXT_WIDTH);

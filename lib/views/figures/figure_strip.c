@@ -7,7 +7,6 @@
 
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
-#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdio.h>

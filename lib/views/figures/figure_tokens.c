@@ -1,6 +1,5 @@
 /* figure_tokens.c - the wrapped text, each token on the color of its weight in one row, the query
  * framed, unseen tokens grey; of the spans of a text also their names and numbers below it. */
-#include "figures/figure_arcs.h"
 #include "figures/text_flow.h"
 
 #include "figures/table_grid.h"
@@ -98,12 +97,13 @@ static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_
     struct attn_shape_text text =
         attn_figure_text(list->left + NUMBER + (double)i * (NUMBER + LONG), y + 11,
                          pen->letters.tick, pen->ink, ATTN_ANCHOR_END);
-    char bytes[ATTN_ARC_NUMBER];
+    char bytes[ATTN_FIGURE_NUMBER];
 
     if (attn_table_is_missing(table, row, list->columns[i]))
         return;
     text.x -= i > 0 ? LONG : 0;
-    attn_shapes_add_text(pen->shapes, &text, bytes, attn_arc_number(is_percent, number, bytes));
+    attn_shapes_add_text(pen->shapes, &text, bytes,
+                         attn_figure_write_number(is_percent, number, bytes));
     if (i > 0 && most > 0)
         attn_figure_add_box(pen, text.x + 4, y + 3, (LONG - 4) * fabs(number) / most, ROW - 7,
                             pen->frame);
