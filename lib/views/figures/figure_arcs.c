@@ -6,7 +6,6 @@
 #include "figures/text_flow.h"
 
 #include "base/status_internal.h"
-#include "base/text/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +21,8 @@ enum {
 #define LEAST 0.02   /* shares of the largest possible weight below this have no arc */
 
 struct arc {
-    size_t key;
-    double value, width;
+    struct attn_figure_rank rank; /* its weight and its key */
+    double width;
     double x; /* middle of the key */
     struct attn_bow bow;
     double label, half; /* middle of its weight, and half the width; 0: not written */
@@ -37,14 +36,6 @@ struct arcs_layout {
     double x, top; /* middle of the query, and top of the words */
     size_t query;
 };
-
-static int compare_arcs(const void *a, const void *b)
-{
-    const struct arc *p = a, *q = b;
-    const int order = attn_compare_numbers(fabs(q->value), fabs(p->value));
-
-    return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
-}
 
 /* A word, without the blanks before it. */
 struct word {
@@ -90,20 +81,20 @@ static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
     layout->n_drawn = 0;
     for (size_t i = 0; i < layout->n; i++) {
         const struct word word = next_word(pen, layout, i);
-        struct arc arc = {.key = i, .x = word.x + word.width / 2};
+        struct arc arc = {.rank.index = i, .x = word.x + word.width / 2};
         float value = 0;
 
         if (attn_level_cell(matrix, 0, i, &value) == ATTN_CELL_VALUE)
-            arc.value = (double)value;
+            arc.rank.number = (double)value;
         if (attn_grid_position(&layout->flow.keys, i) == layout->query)
             layout->x = arc.x;
-        if (fabs(arc.value) < LEAST * largest)
+        if (fabs(arc.rank.number) < LEAST * largest)
             continue;
-        arc.width = fmax(0.5, ATTN_ARC_WIDEST * fmin(1, fabs(arc.value) / largest));
+        arc.width = fmax(0.5, ATTN_ARC_WIDEST * fmin(1, fabs(arc.rank.number) / largest));
         layout->arcs[layout->n_drawn++] = arc;
     }
     place_bows(layout);
-    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_arcs);
+    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, attn_figure_by_rank);
 }
 
 /* Returns X, moved so that what extends by HALF on both sides of it lies within the figure. */
@@ -143,37 +134,23 @@ void attn_arc_add(struct attn_figure_pen *pen, const struct attn_bow *bow, doubl
 static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                     const struct arc *arc)
 {
-    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
+    const int level = arc->rank.number < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
 
     attn_arc_add(pen, &arc->bow, arc->x, layout->top - ATTN_ARC_ABOVE, -1,
                  attn_rgb_number(
                      attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme)));
 }
 
-size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char text[ATTN_ARC_NUMBER])
-{
-    const bool is_percent = attn_figure_is_percent(pen);
-    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
-                                     is_percent ? 0 : 2, text);
-
-    if (is_percent) {
-        text[n++] = ' ';
-        text[n++] = '%';
-    }
-    return n;
-}
-
 /* Writes the weight of ARC below its word, unless a larger one stands there. */
 static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                        struct arc *arc)
 {
-    struct attn_shape_text text = {.y = layout->top + WORD + 10,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text text = attn_figure_text(0, layout->top + WORD + 10, pen->letters.tick,
+                                                   pen->faint, ATTN_ANCHOR_MIDDLE);
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
-    char number[ATTN_ARC_NUMBER];
-    const size_t n = attn_arc_number(pen, arc->value, number);
+    char number[ATTN_FIGURE_NUMBER];
+    const size_t n =
+        attn_figure_write_number(attn_figure_is_percent(pen), arc->rank.number, number);
     const double half = text.size * attn_figure_string_width(pen, number, n) / 2;
 
     text.x = inside(pen, arc->x, half);
@@ -190,11 +167,9 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
 {
     for (size_t i = 0; i < layout->n; i++) {
         const struct word word = next_word(pen, layout, i);
-        const struct attn_shape_text text = {.x = word.x,
-                                             .y = layout->top + 0.5 * WORD +
-                                                  0.35 * pen->letters.word,
-                                             .size = pen->letters.word,
-                                             .color = pen->ink};
+        const struct attn_shape_text text =
+            attn_figure_text(word.x, layout->top + 0.5 * WORD + 0.35 * pen->letters.word,
+                             pen->letters.word, pen->ink, ATTN_ANCHOR_START);
         const double y = layout->top + WORD;
 
         attn_shapes_add_text(pen->shapes, &text, word.text, word.n);

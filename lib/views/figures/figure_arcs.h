@@ -12,16 +12,12 @@ enum {
     ATTN_ARC_ABOVE = 2, /* gap between a word and the end of its arc */
     ATTN_ARC_CROWN =
         54, /* maximum height of the line on which an arc without others within stands */
-    ATTN_ARC_HIGH = ATTN_ARC_CROWN + ATTN_ARC_WIDEST + ATTN_BOW_GAPS,
-    ATTN_ARC_NUMBER = ATTN_FIXED_TEXT_SIZE + 4
+    ATTN_ARC_HIGH = ATTN_ARC_CROWN + ATTN_ARC_WIDEST + ATTN_BOW_GAPS
 };
 
 /* Adds the arc BOW of COLOR, whose key is at X, on a line at height Y: above it if SIGN is -1,
  * below if it is 1. */
 void attn_arc_add(struct attn_figure_pen *pen, const struct attn_bow *bow, double x, double y,
                   double sign, uint32_t color);
-
-/* Writes VALUE to TEXT, in percent if the figure has these, and returns its bytes. */
-size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char text[ATTN_ARC_NUMBER]);
 
 #endif

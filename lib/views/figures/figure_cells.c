@@ -295,9 +295,8 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                              struct attn_figure_place place)
 {
-    attn_shapes_add_box(pen->shapes,
-                        (struct attn_shape_box){place.x, place.y, place.side, place.side,
-                                                attn_figure_ground(pen, kind)});
+    attn_figure_add_box(pen, place.x, place.y, place.side, place.side,
+                        attn_figure_ground(pen, kind));
     if (!pen->is_printed || kind != ATTN_CELL_MASKED)
         add_strokes(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
@@ -453,19 +452,6 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     return size >= attn_figure_least_letters(pen) ? size : 0;
 }
 
-/* Returns true if black is more readable than white on a veil of LEVEL over a picture. */
-static bool veil_takes_black(const struct attn_figure_pen *pen, int level)
-{
-    const uint32_t veil = pen->shapes->palette[level];
-    const double opacity = pen->shapes->opacities[level] / 255.0;
-    const double ground = ((pen->grounds[0] & 255) + (pen->grounds[1] & 255)) / 2.0; /* grey */
-    uint8_t parts[3];
-
-    for (int i = 0; i < 3; i++)
-        parts[i] = (uint8_t)lround(opacity * (veil >> (16 - 8 * i) & 255) + (1 - opacity) * ground);
-    return attn_rgb_takes_black((struct attn_rgb){parts[0], parts[1], parts[2]});
-}
-
 void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view view,
                           struct attn_figure_place place)
 {
@@ -487,10 +473,9 @@ void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view v
             const struct attn_rgb color = attn_rgb_mix(
                 parts[p].kind->hue, is_parked ? ATTN_HEAD_PALE / 100.0 : 1, pen->options->theme);
 
-            attn_shapes_add_box(pen->shapes, (struct attn_shape_box){
-                                                 left + parts[p].begin * (width - 1), top - height,
-                                                 (parts[p].end - parts[p].begin) * (width - 1),
-                                                 height, attn_rgb_number(color)});
+            attn_figure_add_box(pen, left + parts[p].begin * (width - 1), top - height,
+                                (parts[p].end - parts[p].begin) * (width - 1), height,
+                                attn_rgb_number(color));
         }
     }
 }
@@ -525,11 +510,9 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
             if (!has_value(view, r, c, least, &value))
                 continue;
             level = attn_color_level(&pen->scale, range, (double)value);
-            text.color = (view.is_veil ? veil_takes_black : attn_figure_takes_black)(pen, level)
-                             ? 0
-                             : 0xffffff;
-            if (is_faint(pen, (double)value))
-                text.color = pen->faint;
+            text.color = is_faint(pen, (double)value)          ? pen->faint
+                         : attn_figure_takes_black(pen, level) ? 0
+                                                               : 0xffffff;
             text.x = place.x + ((double)c + 0.5) * attn_figure_cell_width(place);
             bytes = has_words ? attn_figure_word(pen, at, &n) : text_in(pen, at, value, number, &n);
             if (n > 0 && (least == 0 || attn_figure_text_width(n, text.size) <

@@ -9,7 +9,6 @@
 #include "figures/figure_plates.h"
 
 #include "base/text/escape.h"
-#include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
 
@@ -29,9 +28,8 @@ struct part {
 };
 
 struct edge {
-    size_t row; /* row of the table */
+    struct attn_figure_rank rank; /* its score, and the row of the table */
     struct part from, to;
-    double score;
 };
 
 struct circuit {
@@ -67,14 +65,6 @@ static bool read_part(const struct attn_cell *cell, struct part *part)
     if (*at == '.')
         part->letter = at[1];
     return true;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const struct edge *x = a, *y = b;
-    const int order = attn_compare_numbers(fabs(y->score), fabs(x->score));
-
-    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
 }
 
 /* Whether PART is a plate of its own, unlike a key head that several heads share. */
@@ -117,22 +107,23 @@ static enum attn_status read_edges(struct attn_figure_pen *pen, struct circuit *
         const struct attn_cell to = attn_table_role_cell(table, row, ATTN_ROLE_READER);
         struct edge *edge = &circuit->edges[circuit->n];
 
-        edge->row = row;
-        edge->score = (double)attn_table_number(table, row, values);
-        circuit->n +=
-            isfinite(edge->score) && read_part(&from, &edge->from) && read_part(&to, &edge->to);
+        edge->rank.index = row;
+        edge->rank.number = (double)attn_table_number(table, row, values);
+        circuit->n += isfinite(edge->rank.number) && read_part(&from, &edge->from) &&
+                      read_part(&to, &edge->to);
     }
     if (circuit->n > 0)
-        qsort(circuit->edges, circuit->n, sizeof *circuit->edges, by_size);
+        qsort(circuit->edges, circuit->n, sizeof *circuit->edges, attn_figure_by_rank);
     circuit->n_drawn = circuit->n < ATTN_PLATES_LINKS ? circuit->n : ATTN_PLATES_LINKS;
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->plates, 2 * circuit->n_drawn, err));
     for (size_t i = 0; i < circuit->n_drawn; i++) {
         const struct edge *edge = &circuit->edges[i];
 
-        add_plate(circuit, &edge->from, edge->row);
+        add_plate(circuit, &edge->from, edge->rank.index);
         add_plate(circuit, &edge->to, SIZE_MAX);
-        if (attn_plates_position(layout, edge->row) >= 0)
-            attn_plates_weigh(layout, attn_plates_position(layout, edge->row), fabs(edge->score));
+        if (attn_plates_position(layout, edge->rank.index) >= 0)
+            attn_plates_weigh(layout, attn_plates_position(layout, edge->rank.index),
+                              fabs(edge->rank.number));
     }
     if (layout->n_column == 0)
         attn_plates_weigh(layout, -1, 0);
@@ -153,13 +144,14 @@ static enum attn_status find_links(struct attn_figure_pen *pen, struct circuit *
         const struct part *to = &edge->to;
         const int64_t share = is_plate(circuit, to) ? 1 : (int64_t)layout->n_sharing;
         struct attn_plate_link link = {
-            .row = edge->row, .score = edge->score, .letter = to->letter};
+            .row = edge->rank.index, .score = edge->rank.number, .letter = to->letter};
 
         for (const struct attn_plate *plate = layout->plates; plate < end; plate++)
             if (plate->layer == edge->from.layer && plate->head == edge->from.head)
                 link.from = plate;
         if (edge->from.layer < 0)
-            layout->of_input = attn_plates_column(layout, attn_plates_position(layout, edge->row));
+            layout->of_input =
+                attn_plates_column(layout, attn_plates_position(layout, edge->rank.index));
         if (to->layer == INT64_MAX)
             layout->links[layout->n_link++] = link;
         for (const struct attn_plate *plate = layout->plates; plate < end; plate++)
@@ -249,9 +241,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit *circui
     y += ATTN_STREAMS_LEGEND;
     x = attn_plates_add_signs(pen, y);
     attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
-    attn_plates_add_scratch(pen, (struct attn_shape_text){x, y + 0.35 * pen->letters.tick,
-                                                          pen->letters.tick, pen->faint,
-                                                          ATTN_ANCHOR_START, .is_bold = false});
+    attn_plates_add_scratch(pen,
+                            attn_figure_text(x, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                                             pen->faint, ATTN_ANCHOR_START));
     if (pen->content->kind == ATTN_FIGURE_ANSWER)
         return;
     attn_buffer_append_string(
@@ -266,7 +258,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct circuit *circui
     if (circuit->n > circuit->n_drawn)
         attn_buffer_append_format(&pen->scratch, "%s%zu thinner edges: at most %.0f %% each",
                                   pen->scratch.size > 0 ? "; " : "", circuit->n - circuit->n_drawn,
-                                  100 * fabs(circuit->edges[circuit->n_drawn].score));
+                                  100 * fabs(circuit->edges[circuit->n_drawn].rank.number));
     attn_plates_add_line(pen, y += line);
     if (paths.type == ATTN_VALUE_TEXT) { /* the first, which is the strongest */
         const char *end = memchr(paths.text, '\n', paths.size);

@@ -2,6 +2,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
+#include "base/text/number.h"
 #include "measures/head_kind.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
@@ -36,6 +37,14 @@ enum {
     KIND_STEPS = 5,   /* steps of weight shown for each kind of head in the legend */
     FEW_LABELS = 256, /* maximum labels that are checked for repetitions */
 };
+
+int attn_figure_by_rank(const void *a, const void *b)
+{
+    const struct attn_figure_rank *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->number), -fabs(y->number));
+
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
 
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
 {
@@ -603,10 +612,9 @@ void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double abo
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
 {
-    const struct attn_shape_text label = {.x = x + RAMP_WIDTH + TICK + 4,
-                                          .y = y + 0.35 * pen->letters.tick,
-                                          .size = pen->letters.tick,
-                                          .color = pen->ink};
+    const struct attn_shape_text label =
+        attn_figure_text(x + RAMP_WIDTH + TICK + 4, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                         pen->ink, ATTN_ANCHOR_START);
 
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
@@ -711,11 +719,9 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
             const double place = is_pale ? ATTN_HEAD_PALE / 100.0
                                          : (i + 1.0 - (n_step > 1)) / (n_step - (n_step > 1));
 
-            attn_shapes_add_box(
-                pen->shapes,
-                (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
-                                        attn_rgb_number((is_pale ? attn_rgb_mix : attn_hue_color)(
-                                            kind->hue, place, pen->options->theme))});
+            attn_figure_add_box(pen, x + i * SLIM, y, SLIM, SWATCH,
+                                attn_rgb_number((is_pale ? attn_rgb_mix : attn_hue_color)(
+                                    kind->hue, place, pen->options->theme)));
         }
         add_kind_name(pen, kind, x + n_step * SLIM - RAMP_WIDTH, y + SWATCH / 2.0);
     }
@@ -787,10 +793,9 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, dou
 {
     struct tick ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? 0 : list_ticks(pen, ticks);
-    struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + pen->letters.tick,
-                                    .size = pen->letters.tick,
-                                    .color = pen->ink,
-                                    .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text label =
+        attn_figure_text(0, y + RAMP_WIDTH + TICK + pen->letters.tick, pen->letters.tick, pen->ink,
+                         ATTN_ANCHOR_MIDDLE);
     const size_t step =
         pen->scale.curve == ATTN_CURVE_LINEAR ? step_of_ticks(pen, ticks, n, width) : 1;
     double end = -HUGE_VAL;

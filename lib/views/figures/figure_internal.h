@@ -183,6 +183,15 @@ void attn_figure_unfold(struct attn_figure_pen *pen);
 
 enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */
 
+/* What sorts the parts of a figure, as their first member: a number and an index. */
+struct attn_figure_rank {
+    double number;
+    size_t index;
+};
+
+/* Compares by descending magnitude of the numbers, then by the index (qsort). */
+int attn_figure_by_rank(const void *a, const void *b);
+
 /* Returns matrix I of the content, from 0. */
 static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,
                                                                  size_t i)
@@ -215,6 +224,14 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 size_t attn_figure_character_size(const char *label, size_t size);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
                            const struct attn_grid_axis *axis, size_t i);
+
+/* Returns a text of SIZE at X, Y (see struct attn_shape_text). */
+static inline struct attn_shape_text attn_figure_text(double x, double y, double size,
+                                                      uint32_t color, enum attn_text_anchor anchor)
+{
+    return (struct attn_shape_text){.x = x, .y = y, .size = size, .color = color, .anchor = anchor};
+}
+
 /* Returns the background of a cell without a value, of KIND; it is paler in print. */
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
@@ -283,6 +300,10 @@ void attn_figure_name_blanks(struct attn_buffer *label);
 /* Returns the width of the widest such token, as a multiple of the font size. */
 double attn_figure_widest_word(struct attn_figure_pen *pen);
 
+/* Writes VALUE to TEXT, with two decimals or in percent, and returns its bytes. */
+enum { ATTN_FIGURE_NUMBER = ATTN_FIXED_TEXT_SIZE + 4 };
+size_t attn_figure_write_number(bool is_percent, double value, char text[ATTN_FIGURE_NUMBER]);
+
 /* Appends NUMBER with DIGITS decimals, at most 4, and a minus sign. */
 void attn_figure_append_signed(struct attn_buffer *text, double number, int digits);
 
@@ -339,6 +360,11 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
                              struct attn_figure_place place);
 void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place);
+static inline void attn_figure_add_box(struct attn_figure_pen *pen, double x, double y,
+                                       double width, double height, uint32_t color)
+{
+    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, width, height, color});
+}
 void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], const double to[2],
                           double width, uint32_t color);
 /* Adds a rectangle with lines of WIDTH and COLOR; BOX is left, top, right, bottom. */

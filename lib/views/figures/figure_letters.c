@@ -1,4 +1,4 @@
-/* figure_letters.c - how wide strings are, and tokens in cells, cut to a width. */
+/* figure_letters.c - how wide strings are, numbers, and tokens in cells, cut to a width. */
 #include "figures/figure_internal.h"
 
 #include "tables/text_table.h"
@@ -86,6 +86,18 @@ double attn_figure_widest_word(struct attn_figure_pen *pen)
         widest = fmax(widest, word ? attn_figure_string_width(pen, word, n) : 0);
     }
     return widest;
+}
+
+size_t attn_figure_write_number(bool is_percent, double value, char text[ATTN_FIGURE_NUMBER])
+{
+    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
+                                     is_percent ? 0 : 2, text);
+
+    if (is_percent) {
+        text[n++] = ' ';
+        text[n++] = '%';
+    }
+    return n;
 }
 
 void attn_figure_append_signed(struct attn_buffer *text, double number, int digits)

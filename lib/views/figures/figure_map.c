@@ -169,24 +169,21 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
                          const struct attn_level_matrix *matrix, size_t row, size_t i,
                          struct attn_buffer *out)
 {
+    const bool is_sum = i > 0 && maps->is_short;
+    const size_t end = is_sum ? maps->backdrop->n_front : i + 1;
     double sum = 0;
-    enum attn_cell_kind kind = ATTN_CELL_MASKED;
     float value;
+    enum attn_cell_kind kind = attn_level_cell(matrix, row, i, &value);
 
-    if (i == 0 || !maps->is_short) {
-        kind = attn_level_cell(matrix, row, i, &value);
-        if (!maps->is_terse)
-            attn_grid_append_position(maps->backdrop, pen->content->grid->tokens, i, out);
-        append_weight(attn_figure_is_percent(pen), kind,
-                      kind == ATTN_CELL_VALUE ? (double)value : 0, out);
-        return;
-    }
-    for (; i < maps->backdrop->n_front; i++)
-        if (attn_level_cell(matrix, row, i, &value) == ATTN_CELL_VALUE) {
+    for (size_t k = i; k < end; k++)
+        if (attn_level_cell(matrix, row, k, &value) == ATTN_CELL_VALUE) {
             kind = ATTN_CELL_VALUE;
             sum += (double)value;
         }
-    attn_buffer_append_string(out, maps->is_terse ? "" : "[REG]");
+    if (is_sum && !maps->is_terse)
+        attn_buffer_append_string(out, "[REG]");
+    else if (!maps->is_terse)
+        attn_grid_append_position(maps->backdrop, pen->content->grid->tokens, i, out);
     append_weight(attn_figure_is_percent(pen), kind, sum, out);
 }
 
@@ -499,8 +496,7 @@ static void add_plate(struct attn_figure_pen *pen, const double box[4], double w
     width = size * attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) + 4;
     if (box[2] - box[0] < 3 * width)
         text.y = fmax(box[1] - 3, size);
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x - 2, text.y - size + 1, width,
-                                                             size + 2, pen->shapes->paper});
+    attn_figure_add_box(pen, text.x - 2, text.y - size + 1, width, size + 2, pen->shapes->paper);
     attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     pen->scratch.size = 0;
 }

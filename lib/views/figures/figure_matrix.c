@@ -363,6 +363,13 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->place.y = pen->layout.top;
 }
 
+/* Returns where row or column I begins. */
+static double along(const struct matrix_layout *layout, const struct axis_labels *labels, double i)
+{
+    return labels == &layout->columns ? layout->place.x + column_at(layout, i)
+                                      : layout->place.y + i * layout->place.side;
+}
+
 /* Returns the place of the text of row or column I, at distance AWAY from the matrix. */
 static struct attn_shape_text place_label(const struct matrix_layout *layout,
                                           const struct axis_labels *labels, size_t i, double away)
@@ -370,11 +377,10 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     const struct attn_figure_place place = layout->place;
     const bool is_above = labels == &layout->columns;
     struct attn_shape_text text = {.size = labels->size};
-    const double middle = is_above ? column_at(layout, (double)i + 0.5) //
-                                   : ((double)i + 0.5) * place.side;
+    const double middle = along(layout, labels, (double)i + 0.5);
 
-    text.x = is_above ? place.x + middle : place.x - away;
-    text.y = is_above ? place.y - away : place.y + middle + 0.35 * text.size;
+    text.x = is_above ? middle : place.x - away;
+    text.y = is_above ? place.y - away : middle + 0.35 * text.size;
     text.anchor = is_above ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END;
     if (labels->is_turned && i >= labels->axis.n_main) {
         text.anchor = ATTN_ANCHOR_START;
@@ -409,17 +415,13 @@ static void add_bracket(struct attn_figure_pen *pen, const struct matrix_layout 
                         const struct axis_labels *labels, size_t i, size_t n)
 {
     enum { AWAY = 3, MARGIN = 2 };
-    const struct attn_figure_place place = layout->place;
     const bool is_above = labels == &layout->columns;
-    const double from =
-        is_above ? place.x + column_at(layout, (double)i) : place.y + (double)i * place.side;
-    const double to = is_above ? place.x + column_at(layout, (double)(i + n))
-                               : place.y + (double)(i + n) * place.side;
-    const double x = place.x - AWAY, y = place.y - AWAY;
+    const double from = along(layout, labels, (double)i) + MARGIN;
+    const double to = along(layout, labels, (double)(i + n)) - MARGIN;
+    const double x = layout->place.x - AWAY, y = layout->place.y - AWAY;
 
-    attn_figure_add_line(
-        pen, is_above ? (double[]){from + MARGIN, y} : (double[]){x, from + MARGIN},
-        is_above ? (double[]){to - MARGIN, y} : (double[]){x, to - MARGIN}, 1, pen->ink);
+    attn_figure_add_line(pen, is_above ? (double[]){from, y} : (double[]){x, from},
+                         is_above ? (double[]){to, y} : (double[]){x, to}, 1, pen->ink);
 }
 
 /* Adds one label for the N rows or columns from I on, pieces of one character: the character, and a
@@ -539,27 +541,22 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
 }
 
 /* Draws lines where groups of rows or columns begin, or the second of two texts. */
-static void add_separators(struct attn_figure_pen *pen, const struct matrix_layout *layout)
+static void add_separators(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                           const struct axis_labels *labels, size_t first, size_t end)
 {
     const struct attn_figure_place place = layout->place;
-    const size_t k = layout->matrix->k;
+    const bool is_above = labels == &layout->columns;
 
-    for (size_t r = 1; r < layout->rows.axis.n; r++)
-        if (attn_grid_begins(&layout->rows.axis, r)) {
-            const size_t row = r / k;
-            const double y = place.y + (double)row * place.side + 0.5;
+    for (size_t i = first + 1; i < end; i++) {
+        const size_t cell = i / layout->matrix->k;
+        const double at = along(layout, labels, (double)cell) + 0.5;
 
-            attn_figure_add_line(pen, (double[]){place.x, y},
-                                 (double[]){place.x + layout->width, y}, 1, pen->ink);
-        }
-    for (size_t c = layout->from + 1; c < layout->end; c++)
-        if (attn_grid_begins(&layout->columns.axis, c)) {
-            const size_t column = c / k;
-            const double x = place.x + column_at(layout, (double)column) + 0.5;
-
-            attn_figure_add_line(pen, (double[]){x, place.y},
-                                 (double[]){x, place.y + layout->height}, 1, pen->ink);
-        }
+        if (attn_grid_begins(&labels->axis, i))
+            attn_figure_add_line(pen, is_above ? (double[]){at, place.y} : (double[]){place.x, at},
+                                 is_above ? (double[]){at, place.y + layout->height}
+                                          : (double[]){place.x + layout->width, at},
+                                 1, pen->ink);
+    }
 }
 
 /* Draws the cells of columns FROM <= c < END, which are adjacent. IS_APART: they are set apart and
@@ -600,7 +597,8 @@ static void add_matrix(struct attn_figure_pen *pen, const struct matrix_layout *
         add_block(pen, layout, from, from + together, false);
     if (n_main > 0)
         add_block(pen, layout, n_main, n, true);
-    add_separators(pen, layout);
+    add_separators(pen, layout, &layout->rows, 0, layout->rows.axis.n);
+    add_separators(pen, layout, &layout->columns, layout->from, layout->end);
 }
 
 /* Adds titles, labels and positions: of the columns if IS_TOP, of the rows if IS_LEFT. */

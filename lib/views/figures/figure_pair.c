@@ -238,8 +238,9 @@ static void add_numbers(struct attn_figure_pen *pen, struct pair_layout *layout,
         const struct attn_bow *bow = &layout->bows[i];
         const struct column *column = &layout->columns[bow->key];
         const double away = (bow->away == 0 ? ATTN_ARC_RING : bow->width / 2) + 4;
-        char number[ATTN_ARC_NUMBER];
-        const size_t size = attn_arc_number(pen, weight_of(pen, column->rows[side]), number);
+        char number[ATTN_FIGURE_NUMBER];
+        const size_t size =
+            attn_figure_write_number(true, weight_of(pen, column->rows[side]), number);
         const double width = pen->letters.tick * attn_figure_string_width(pen, number, size);
         struct attn_shape_text text = {.x = column->x - away - width - 1,
                                        .y = layout->middle +
@@ -297,11 +298,8 @@ static void add_arcs(struct attn_figure_pen *pen, struct pair_layout *layout, si
 static void add_word(struct attn_figure_pen *pen, const struct pair_layout *layout, size_t row,
                      double x, double y, uint32_t color)
 {
-    const struct attn_shape_text text = {.x = x,
-                                         .y = y + 0.35 * pen->letters.word,
-                                         .size = pen->letters.word,
-                                         .color = color,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
+    const struct attn_shape_text text = attn_figure_text(
+        x, y + 0.35 * pen->letters.word, pen->letters.word, color, ATTN_ANCHOR_MIDDLE);
     size_t n;
     const char *word = word_of(pen, row, &n);
     const double half = pen->letters.word * attn_figure_string_width(pen, word, n) / 2;
@@ -316,11 +314,8 @@ static void add_words(struct attn_figure_pen *pen, const struct pair_layout *lay
 {
     for (size_t i = 0; i < layout->n; i++) {
         const struct column *column = &layout->columns[i];
-        const struct attn_shape_text dots = {.x = column->x,
-                                             .y = layout->middle,
-                                             .size = pen->letters.word,
-                                             .color = pen->faint,
-                                             .anchor = ATTN_ANCHOR_MIDDLE};
+        const struct attn_shape_text dots = attn_figure_text(
+            column->x, layout->middle, pen->letters.word, pen->faint, ATTN_ANCHOR_MIDDLE);
 
         if (!column->is_kept && (i == 0 || column[-1].is_kept))
             attn_shapes_add_string(pen->shapes, &dots, ATTN_ELLIPSIS);
@@ -353,10 +348,10 @@ static double next_prob(const struct attn_figure_pen *pen, size_t row)
 }
 
 /* Writes a probability in percent, small ones with two decimals. Returns its length. */
-static size_t write_prob(const struct attn_figure_pen *pen, double prob, char *text)
+static size_t write_prob(double prob, char *text)
 {
-    return prob >= 0.005 ? attn_arc_number(pen, prob, text)
-                         : (size_t)snprintf(text, ATTN_ARC_NUMBER, "%.2f %%", 100 * prob);
+    return prob >= 0.005 ? attn_figure_write_number(true, prob, text)
+                         : (size_t)snprintf(text, ATTN_FIGURE_NUMBER, "%.2f %%", 100 * prob);
 }
 
 /* Draws the next word of ROWS at Y: a bar for each text. */
@@ -367,7 +362,7 @@ static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y
         .x = ATTN_FIGURE_PAD, .y = y + 11, .size = pen->letters.tick, .color = pen->ink};
     size_t n, used = 0;
     const char *word = word_of(pen, rows[rows[0] == SIZE_MAX], &n);
-    char numbers[2 * ATTN_ARC_NUMBER + 8], *bytes = pen->scratch.data;
+    char numbers[2 * ATTN_FIGURE_NUMBER + 8], *bytes = pen->scratch.data;
     double longest = 0;
 
     n = attn_text_fit(bytes + (word - bytes), n, NEXT_WIDTH);
@@ -380,7 +375,7 @@ static void add_next(struct attn_figure_pen *pen, const size_t rows[2], double y
         if (rows[side] < SIZE_MAX)
             attn_figure_add_line(pen, (double[]){x, at}, (double[]){x + width, at}, 5,
                                  hue_of(pen, side));
-        used += rows[side] < SIZE_MAX ? write_prob(pen, prob, numbers + used)
+        used += rows[side] < SIZE_MAX ? write_prob(prob, numbers + used)
                                       : (size_t)snprintf(numbers + used, 4, "%s", "\u2013");
         if (side == 0)
             used += (size_t)snprintf(numbers + used, 8, " \u2192 ");

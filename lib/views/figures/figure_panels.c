@@ -99,10 +99,8 @@ void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
                                     const struct attn_figure_panels *panels, bool has_rows,
                                     bool has_columns)
 {
-    struct attn_shape_text text = {.size = pen->letters.label,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = panels->rows[0].at - 6};
+    struct attn_shape_text text = attn_figure_text(0, panels->rows[0].at - 6, pen->letters.label,
+                                                   pen->ink, ATTN_ANCHOR_MIDDLE);
     const bool is_dense =
         panels->n_row > FIFTH && panels->rows[1].at - panels->rows[0].at < 1.1 * text.size;
 

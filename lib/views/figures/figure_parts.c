@@ -217,15 +217,12 @@ static void add_share(struct attn_figure_pen *pen, const struct parts_layout *la
         attn_color_range(&part->scale, (double)matrix->least, (double)matrix->most);
     const struct attn_rgb color = attn_colormap_color(
         map, pen->options->theme, attn_color_level(&part->scale, range, (double)value));
-    struct attn_shape_text text = {.x = place->x + place->width / 2,
-                                   .y = y + 14,
-                                   .size = pen->letters.tick,
-                                   .color = attn_rgb_takes_black(color) ? 0 : 0xffffff,
-                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text text =
+        attn_figure_text(place->x + place->width / 2, y + 14, pen->letters.tick,
+                         attn_rgb_takes_black(color) ? 0 : 0xffffff, ATTN_ANCHOR_MIDDLE);
     char number[ATTN_FIXED_TEXT_SIZE];
 
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){place->x, y + 2, place->width,
-                                                             PITCH - 4, attn_rgb_number(color)});
+    attn_figure_add_box(pen, place->x, y + 2, place->width, PITCH - 4, attn_rgb_number(color));
     attn_shapes_add_text(pen->shapes, &text, number, write_number(layout->grid, i, value, number));
 }
 
@@ -236,11 +233,8 @@ static void add_number(struct attn_figure_pen *pen, const struct parts_layout *l
     const struct part_place *place = &layout->parts[i];
     const double most = (double)grid->matrices[i].most;
     const bool has_position = attn_grid_position(&layout->rows, row) != ATTN_GRID_NO_POSITION;
-    struct attn_shape_text text = {.x = place->x + place->width,
-                                   .y = y + 15,
-                                   .size = pen->letters.label,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text = attn_figure_text(place->x + place->width, y + 15,
+                                                   pen->letters.label, pen->ink, ATTN_ANCHOR_END);
     char number[ATTN_FIXED_TEXT_SIZE];
     float value;
     const enum attn_cell_kind kind = cell_of(grid, i, row, &value);
@@ -248,11 +242,9 @@ static void add_number(struct attn_figure_pen *pen, const struct parts_layout *l
     if (kind == ATTN_CELL_VALUE && grid->parts[i].look == ATTN_LOOK_SHARE)
         add_share(pen, layout, i, value, y);
     else if (kind == ATTN_CELL_VALUE && grid->parts[i].look == ATTN_LOOK_BAR)
-        attn_shapes_add_box(
-            pen->shapes,
-            (struct attn_shape_box){place->x, y + 5,
-                                    most > 0 ? fmax(0.5, place->width * (double)value / most) : 0.5,
-                                    PITCH - 10, pen->frame});
+        attn_figure_add_box(pen, place->x, y + 5,
+                            most > 0 ? fmax(0.5, place->width * (double)value / most) : 0.5,
+                            PITCH - 10, pen->frame);
     else if (kind == ATTN_CELL_VALUE)
         attn_shapes_add_text(pen->shapes, &text, number, write_number(grid, i, value, number));
     if (kind == ATTN_CELL_VALUE || !has_position)

@@ -333,9 +333,8 @@ void attn_plates_add_line(struct attn_figure_pen *pen, double y)
     while (line->size > 0 && scratch_width(pen, size) > room)
         for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
             line->size--;
-    attn_plates_add_scratch(pen, (struct attn_shape_text){ATTN_FIGURE_PAD, y + 0.35 * size, size,
-                                                          pen->faint, ATTN_ANCHOR_START,
-                                                          .is_bold = false});
+    attn_plates_add_scratch(pen, attn_figure_text(ATTN_FIGURE_PAD, y + 0.35 * size, size,
+                                                  pen->faint, ATTN_ANCHOR_START));
 }
 
 double attn_plates_add_signs(struct attn_figure_pen *pen, double y)
@@ -364,9 +363,8 @@ static void add_columns(struct attn_figure_pen *pen, const struct attn_plates *l
             ATTN_ANCHOR_MIDDLE,   .is_bold = true};
         size_t row = 0;
 
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){column->x, top, width_of_column(layout, i),
-                                                    layout->bottom - top, ground});
+        attn_figure_add_box(pen, column->x, top, width_of_column(layout, i), layout->bottom - top,
+                            ground);
         while (row < attn_table_n_row(layout->table) &&
                attn_plates_position(layout, row) != column->position)
             row++;
@@ -393,10 +391,8 @@ static void add_columns(struct attn_figure_pen *pen, const struct attn_plates *l
 /* Adds the numbers of layers. */
 static void add_layers(struct attn_figure_pen *pen, const struct attn_plates *layout)
 {
-    struct attn_shape_text text = {.x = layout->left - 4,
-                                   .size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text =
+        attn_figure_text(layout->left - 4, 0, pen->letters.tick, pen->faint, ATTN_ANCHOR_END);
 
     for (size_t i = 0; i < layout->n_plate; i++) {
         const struct attn_plate *plate = &layout->plates[i];
@@ -424,20 +420,15 @@ static void add_plate(struct attn_figure_pen *pen, struct attn_plates *layout,
         type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
     const double x = plate->x, y = plate->y, right = x + plate->width, small = pen->letters.tick;
     const double name = is_head ? 0.9 * pen->letters.label : small, left = x + BAR + PAD;
-    struct attn_shape_text text = {is_head ? left : (x + right) / 2,
-                                   y + PAD + 0.82 * name,
-                                   name,
-                                   pen->ink,
-                                   is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
-                                   .is_bold = is_head};
+    struct attn_shape_text text =
+        attn_figure_text(is_head ? left : (x + right) / 2, y + PAD + 0.82 * name, name, pen->ink,
+                         is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE);
 
-    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y, plate->width, plate->height,
-                                                             pen->shapes->paper});
+    text.is_bold = is_head;
+    attn_figure_add_box(pen, x, y, plate->width, plate->height, pen->shapes->paper);
     if (kind)
-        attn_shapes_add_box(
-            pen->shapes, (struct attn_shape_box){
-                             x, y, BAR, plate->height,
-                             attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme))});
+        attn_figure_add_box(pen, x, y, BAR, plate->height,
+                            attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme)));
     attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
     take(layout, x, y, plate->width, plate->height);
     if (is_head)
@@ -575,13 +566,10 @@ static void add_answer(struct attn_figure_pen *pen, struct attn_plates *layout,
         size * attn_figure_string_width(pen, answer->data, answer->size) / 2 * 1.05 + 2 * PAD;
     const double x =
         fmin(middle_of(layout, layout->n_column - 1), pen->shapes->width - half - ATTN_FIGURE_PAD);
-    const struct attn_shape_text text = {x,
-                                         layout->top - height / 2 + 0.35 * size,
-                                         size,
-                                         pen->ink,
-                                         ATTN_ANCHOR_MIDDLE,
-                                         .is_bold = true};
+    struct attn_shape_text text = attn_figure_text(x, layout->top - height / 2 + 0.35 * size, size,
+                                                   pen->ink, ATTN_ANCHOR_MIDDLE);
 
+    text.is_bold = true;
     take(layout, x - half, layout->top - height, 2 * half, height);
     attn_figure_add_outline(pen, (double[]){x - half, layout->top - height, x + half, layout->top},
                             1.4, pen->ink);

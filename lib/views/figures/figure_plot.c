@@ -43,25 +43,19 @@ static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
     return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
 }
 
-/* A bar and the magnitude of its largest number. */
-struct plot_bar {
-    size_t place;
-    double size;
-};
-
 struct plot_layout {
     const struct attn_grid *grid;
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, places;
     double left, top, width, height; /* place of the plot */
     double low, high;                /* ends of the numeric axis */
-    double legend, aside;  /* width of the names of groups, and with its gap; 0: one group */
-    double name;           /* width of the name of the numeric axis */
-    struct plot_bar *bars; /* [places.n] the order of bars */
-    size_t n_bar;          /* bars that are drawn; the others are small */
-    double largest;        /* the size of the largest bar */
-    double first, last;    /* ends of the part of the axis that has ticks */
-    double value;          /* width of the longest number at a bar */
+    double legend, aside; /* width of the names of groups, and with its gap; 0: one group */
+    double name;          /* width of the name of the numeric axis */
+    struct attn_figure_rank *bars; /* [places.n] their places, and the largest magnitude there */
+    size_t n_bar;                  /* bars that are drawn; the others are small */
+    double largest;                /* the size of the largest bar */
+    double first, last;            /* ends of the part of the axis that has ticks */
+    double value;                  /* width of the longest number at a bar */
 };
 
 /* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
@@ -109,26 +103,10 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
         .x = x + SWATCH + 6, .size = pen->letters.axis, .color = pen->ink, .y = plot->top + 10};
 
     for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
-        attn_shapes_add_box(
-            pen->shapes, (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i)});
+        attn_figure_add_box(pen, x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i));
         attn_figure_add_label(pen, &text, &plot->groups, i);
         text.y += ENTRY;
     }
-}
-
-/* Returns the name of the quantity on the axis. */
-static const char *quantity_of(const struct plot_layout *plot)
-{
-    return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
-}
-
-/* Compares bars by descending size; equal bars keep their order. */
-static int compare_bars(const void *a, const void *b)
-{
-    const struct plot_bar *x = a, *y = b;
-    const int order = attn_compare_numbers(y->size, x->size);
-
-    return order != 0 ? order : x->place < y->place ? -1 : x->place > y->place;
 }
 
 /* Lists the bars, ranked if the grid is so. */
@@ -141,18 +119,18 @@ static enum attn_status list_bars(struct attn_figure_pen *pen, struct plot_layou
 
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, plot->bars, n, err));
     for (size_t c = 0; c < n; c++) {
-        plot->bars[c].place = c;
+        plot->bars[c].index = c;
         for (size_t r = 0; r < plot->groups.n; r++)
             if (number_of(plot, r, c, number) && isfinite(number[0]))
-                plot->bars[c].size = fmax(plot->bars[c].size, fabs(number[0]));
-        plot->largest = fmax(plot->largest, plot->bars[c].size);
+                plot->bars[c].number = fmax(plot->bars[c].number, fabs(number[0]));
+        plot->largest = fmax(plot->largest, plot->bars[c].number);
     }
     plot->n_bar = n;
     if (!plot->grid->is_ranked)
         return ATTN_OK;
-    qsort(plot->bars, n, sizeof *plot->bars, compare_bars);
-    while (n_large < n && n_large < RANKED && plot->bars[n_large].size > 0 &&
-           plot->bars[n_large].size >= SMALL / 100.0 * plot->largest)
+    qsort(plot->bars, n, sizeof *plot->bars, attn_figure_by_rank);
+    while (n_large < n && n_large < RANKED && plot->bars[n_large].number > 0 &&
+           plot->bars[n_large].number >= SMALL / 100.0 * plot->largest)
         n_large++;
     if (n_large > 0 && n - n_large >= FEW_SMALL)
         plot->n_bar = n_large;
@@ -185,7 +163,7 @@ static void make_value_room(struct attn_figure_pen *pen, struct plot_layout *plo
 
     for (size_t i = 0; i < plot->n_bar; i++)
         for (size_t r = 0; r < plot->groups.n; r++)
-            if (number_of(plot, r, plot->bars[i].place, number)) {
+            if (number_of(plot, r, plot->bars[i].index, number)) {
                 pen->scratch.size = 0;
                 append_number(pen, plot, number[0]);
                 plot->value = fmax(plot->value, attn_figure_string_width(pen, pen->scratch.data,
@@ -244,14 +222,11 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
 {
     const double zero = x_of(plot, 0), end = x_of(plot, number[0]);
     const bool is_left = number[0] < 0, has_error = isfinite(number[1]) && isfinite(number[2]);
-    struct attn_shape_text text = {.x = end,
-                                   .y = y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick,
-                                   .size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
+    struct attn_shape_text text =
+        attn_figure_text(end, y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick, pen->letters.tick,
+                         pen->ink, is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START);
 
-    attn_shapes_add_box(
-        pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
+    attn_figure_add_box(pen, fmin(zero, end), y, fabs(end - zero), BAR - 1, hue);
     if (has_error)
         add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]), x_of(plot, number[2]));
     if (has_error)
@@ -265,18 +240,15 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
 /* Names the small bars below the others at Y, with the sum of a single group. */
 static void add_others(struct attn_figure_pen *pen, const struct plot_layout *plot, double y)
 {
-    struct attn_shape_text text = {.x = plot->left - 8,
-                                   .y = y + BAR / 2.0 + 5,
-                                   .size = pen->letters.label,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_END};
+    struct attn_shape_text text = attn_figure_text(plot->left - 8, y + BAR / 2.0 + 5,
+                                                   pen->letters.label, pen->faint, ATTN_ANCHOR_END);
     double sum = 0, one[3];
 
     pen->scratch.size = 0;
     attn_buffer_append_format(&pen->scratch, "%zu others", plot->places.n - plot->n_bar);
     attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     for (size_t i = plot->n_bar; i < plot->places.n; i++)
-        if (number_of(plot, 0, plot->bars[i].place, one) && isfinite(one[0]))
+        if (number_of(plot, 0, plot->bars[i].index, one) && isfinite(one[0]))
             sum += one[0];
     if (plot->groups.n > 1)
         return;
@@ -296,13 +268,11 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
     double number[3];
 
     for (size_t i = 0; i < plot->n_bar; i++) {
-        const size_t c = plot->bars[i].place;
+        const size_t c = plot->bars[i].index;
         const double y = plot->top + BETWEEN_BARS + (double)i * pitch;
-        const struct attn_shape_text label = {.x = plot->left - 8,
-                                              .y = y + (double)plot->groups.n * BAR / 2 + 5,
-                                              .size = pen->letters.label,
-                                              .color = pen->ink,
-                                              .anchor = ATTN_ANCHOR_END};
+        const struct attn_shape_text label =
+            attn_figure_text(plot->left - 8, y + (double)plot->groups.n * BAR / 2 + 5,
+                             pen->letters.label, pen->ink, ATTN_ANCHOR_END);
 
         attn_figure_add_label(pen, &label, &plot->places, c);
         for (size_t r = 0; r < plot->groups.n; r++)
@@ -326,9 +296,8 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
     double ticks[ATTN_MOST_TICKS];
     const size_t n = attn_round_ticks(plot->first, plot->last, ticks);
     char number[ATTN_TICK_TEXT_SIZE];
-    struct attn_shape_text text = {.size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END};
+    struct attn_shape_text text = attn_figure_text(0, 0, pen->letters.tick, pen->ink,
+                                                   is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END);
 
     for (size_t i = 0; i < n; i++) {
         const double x = x_of(plot, ticks[i]), y = y_of(plot, ticks[i]);
@@ -341,10 +310,9 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
         attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
     }
     if (is_below)
-        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31,
-                                  quantity_of(plot));
+        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31, pen->quantity);
     else
-        attn_figure_add_axis_name(pen, 0, plot->top + plot->height / 2, quantity_of(plot));
+        attn_figure_add_axis_name(pen, 0, plot->top + plot->height / 2, pen->quantity);
 }
 
 static double x_of_place(const struct plot_layout *plot, size_t c)
@@ -393,10 +361,8 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
     const double apart = is_turned(pen, plot) ? pen->letters.tick + 1 : name_width(pen, plot);
     const size_t n = plot->places.n;
     const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
-    struct attn_shape_text text = {.size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = bottom + pen->letters.tick + 3};
+    struct attn_shape_text text = attn_figure_text(0, bottom + pen->letters.tick + 3,
+                                                   pen->letters.tick, pen->ink, ATTN_ANCHOR_MIDDLE);
 
     attn_figure_add_line(pen, (double[]){plot->left, bottom},
                          (double[]){plot->left + plot->width, bottom}, 1, pen->frame);
@@ -502,10 +468,9 @@ static void add_curve_names(struct attn_figure_pen *pen, const struct plot_layou
     const double x = plot->left + plot->width + LEADER;
 
     for (size_t i = 0; i < n; i++) {
-        const struct attn_shape_text text = {.x = x,
-                                             .y = ends[i].name + 0.35 * pen->letters.label,
-                                             .size = pen->letters.label,
-                                             .color = pen->ink};
+        const struct attn_shape_text text =
+            attn_figure_text(x, ends[i].name + 0.35 * pen->letters.label, pen->letters.label,
+                             pen->ink, ATTN_ANCHOR_START);
 
         attn_figure_add_line(pen, (double[]){ends[i].x + DOT, ends[i].y},
                              (double[]){x - GAP, ends[i].name}, 1, hue_of(pen, ends[i].group));
@@ -544,8 +509,8 @@ static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, boo
                 : SWATCH + 6 +
                       ceil(attn_figure_text_width(plot->groups.most_columns, pen->letters.axis));
     plot->aside = plot->legend > 0 ? plot->legend + (is_curve ? LEADER : ATTN_FIGURE_ASIDE) : 0;
-    plot->name = attn_figure_text_width(
-        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), pen->letters.axis);
+    plot->name = attn_figure_text_width(attn_text_width(pen->quantity, strlen(pen->quantity)),
+                                        pen->letters.axis);
     (is_curve ? plan_curve : plan_bars)(pen, plot);
     if (pen->is_measuring)
         return;

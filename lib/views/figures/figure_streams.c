@@ -117,10 +117,9 @@ bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_strea
 /* Writes how many positions each gap stands for, on the line of the words. */
 static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
-    struct attn_shape_text text = {.size = pen->letters.tick,
-                                   .color = pen->faint,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = streams->bottom + 8 + pen->letters.label};
+    struct attn_shape_text text =
+        attn_figure_text(0, streams->bottom + 8 + pen->letters.label, pen->letters.tick, pen->faint,
+                         ATTN_ANCHOR_MIDDLE);
     char number[GAP_SIZE];
 
     for (size_t i = 0; i < streams->places.n; i++) {
@@ -141,10 +140,9 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
     char folded[48];
-    struct attn_shape_text text = {.size = pen->letters.label,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = streams->bottom + 8 + pen->letters.label};
+    struct attn_shape_text text =
+        attn_figure_text(0, streams->bottom + 8 + pen->letters.label, pen->letters.label, pen->ink,
+                         ATTN_ANCHOR_MIDDLE);
 
     if (streams->is_turned) {
         text.is_turned = true;

@@ -7,7 +7,6 @@
 
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
-#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,22 +28,18 @@ enum {
 #define LINE 1.35   /* height of a line / font size */
 #define OPACITY 0.5
 
-/* A part: a column of the matrix, whose rows are groups. */
-struct part {
-    size_t column;
-    double median; /* NaN without numbers */
-};
-
 struct strip {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, names;
-    struct part *parts; /* [names.n] the largest median first */
-    double *numbers;    /* [groups.n] those of a part */
-    struct part *rows[MOST_ROWS];
-    size_t n_row;        /* without the row of the others */
-    struct part *chosen; /* has the hue */
-    double low, high;    /* ends of the axis */
-    bool is_rooted;      /* it goes by square roots */
+    /* [names.n] columns of the matrix, whose rows are groups, by their medians, which are NaN
+     * without numbers */
+    struct attn_figure_rank *parts;
+    double *numbers; /* [groups.n] those of a part */
+    struct attn_figure_rank *rows[MOST_ROWS];
+    size_t n_row;                    /* without the row of the others */
+    struct attn_figure_rank *chosen; /* has the hue */
+    double low, high;                /* ends of the axis */
+    bool is_rooted;                  /* it goes by square roots */
     double left, top, width, bottom;
 };
 
@@ -80,14 +75,6 @@ static double median_of(struct strip *strip, size_t column)
     return (strip->numbers[(n - 1) / 2] + strip->numbers[n / 2]) / 2;
 }
 
-static int by_median(const void *a, const void *b)
-{
-    const struct part *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->median), -fabs(y->median));
-
-    return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
-}
-
 /* Finds the ends of the axis and the median of each part. */
 static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *strip,
                                    struct attn_error *err)
@@ -97,7 +84,7 @@ static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *st
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->parts, strip->names.n, err));
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, strip->numbers, strip->groups.n, err));
     for (size_t c = 0; c < strip->names.n; c++)
-        strip->parts[c] = (struct part){.column = c, .median = median_of(strip, c)};
+        strip->parts[c] = (struct attn_figure_rank){median_of(strip, c), c};
     for (size_t g = 0; g < strip->groups.n; g++)
         for (size_t c = 0; c < strip->names.n; c++) {
             const double number = number_of(strip, g, c);
@@ -108,7 +95,7 @@ static enum attn_status find_parts(struct attn_figure_pen *pen, struct strip *st
     strip->is_rooted = strip->low >= -small * strip->high;
     strip->low = strip->is_rooted ? 0 : strip->low;
     strip->high = strip->low < strip->high ? strip->high : strip->low + 1;
-    qsort(strip->parts, strip->names.n, sizeof *strip->parts, by_median);
+    qsort(strip->parts, strip->names.n, sizeof *strip->parts, attn_figure_by_rank);
     return ATTN_OK;
 }
 
@@ -119,7 +106,7 @@ static enum attn_status choose_part(struct attn_figure_pen *pen, struct strip *s
     strip->chosen = name ? NULL : strip->parts;
     for (size_t i = 0; name && i < strip->names.n; i++) {
         size_t n;
-        const char *label = attn_figure_label(pen, &strip->names, strip->parts[i].column, &n);
+        const char *label = attn_figure_label(pen, &strip->names, strip->parts[i].index, &n);
 
         if (n == strlen(name) && memcmp(label, name, n) == 0)
             strip->chosen = &strip->parts[i];
@@ -144,10 +131,10 @@ static void list_rows(struct strip *strip)
 
 /* Appends the name of PART to TEXT [size]. */
 static void append_name(struct attn_figure_pen *pen, const struct strip *strip,
-                        const struct part *part, char *text, size_t size, size_t *used)
+                        const struct attn_figure_rank *part, char *text, size_t size, size_t *used)
 {
     size_t n;
-    const char *label = attn_figure_label(pen, &strip->names, part->column, &n);
+    const char *label = attn_figure_label(pen, &strip->names, part->index, &n);
 
     attn_fixed_text_append(text, size, used, "%.*s", (int)n, label);
 }
@@ -201,7 +188,6 @@ static size_t root_ticks(const struct strip *strip, double apart, double ticks[A
 /* Adds the ticks below the rows, and the name of the axis. Returns the y behind them. */
 static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
 {
-    const struct attn_grid *grid = pen->content->grid;
     const double size = pen->letters.tick, y = strip->bottom + size + 2;
     double ticks[ATTN_MOST_TICKS];
     const size_t n = strip->is_rooted ? root_ticks(strip, 4 * size, ticks)
@@ -209,11 +195,8 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
     char number[ATTN_TICK_TEXT_SIZE];
 
     for (size_t i = 0; i < n && !pen->is_measuring; i++) {
-        const struct attn_shape_text text = {.x = x_of(strip, ticks[i]),
-                                             .y = y,
-                                             .size = size,
-                                             .color = pen->ink,
-                                             .anchor = ATTN_ANCHOR_MIDDLE};
+        const struct attn_shape_text text =
+            attn_figure_text(x_of(strip, ticks[i]), y, size, pen->ink, ATTN_ANCHOR_MIDDLE);
 
         attn_figure_add_line(pen, (double[]){text.x, strip->top}, (double[]){text.x, strip->bottom},
                              1, pen->rule);
@@ -223,7 +206,7 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
         return y + 1.8 * pen->letters.axis;
     attn_shapes_set_mark(pen->shapes, "axis");
     attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
-                              grid->quantity ? grid->quantity : grid->name);
+                              pen->quantity);
     attn_shapes_end_mark(pen->shapes);
     return y + 1.8 * pen->letters.axis;
 }
@@ -258,8 +241,8 @@ static void add_name(struct attn_figure_pen *pen, const struct strip *strip, dou
 
 /* Adds the row of PART at Y. The mark of a dot is "2.5,17": the name of the part and the number of
  * the group. */
-static void add_row(struct attn_figure_pen *pen, const struct strip *strip, const struct part *part,
-                    double y)
+static void add_row(struct attn_figure_pen *pen, const struct strip *strip,
+                    const struct attn_figure_rank *part, double y)
 {
     const double size = pen->letters.label, half = MEDIAN * size / 2;
     const bool is_chosen = part == strip->chosen;
@@ -270,17 +253,17 @@ static void add_row(struct attn_figure_pen *pen, const struct strip *strip, cons
     add_name(pen, strip, y, name, is_chosen, false);
     for (size_t g = 0; g < strip->groups.n; g++) {
         attn_shapes_set_mark(pen->shapes, "%.*s,%zu", (int)used, name, g);
-        add_dot(pen, strip, number_of(strip, g, part->column), y, RADIUS * size, is_chosen);
+        add_dot(pen, strip, number_of(strip, g, part->index), y, RADIUS * size, is_chosen);
     }
     attn_shapes_end_mark(pen->shapes);
-    if (isfinite(part->median))
-        attn_figure_add_line(pen, (double[]){x_of(strip, part->median), y - half},
-                             (double[]){x_of(strip, part->median), y + half}, 3,
+    if (isfinite(part->number))
+        attn_figure_add_line(pen, (double[]){x_of(strip, part->number), y - half},
+                             (double[]){x_of(strip, part->number), y + half}, 3,
                              hue_of(pen, is_chosen));
 }
 
 /* Whether PART has a row. */
-static bool has_row(const struct strip *strip, const struct part *part)
+static bool has_row(const struct strip *strip, const struct attn_figure_rank *part)
 {
     size_t i = 0;
 
@@ -300,7 +283,7 @@ static void add_others(struct attn_figure_pen *pen, const struct strip *strip, d
     attn_shapes_end_mark(pen->shapes);
     for (size_t i = 0; i < strip->names.n; i++)
         if (!has_row(strip, &strip->parts[i]))
-            add_dot(pen, strip, strip->parts[i].median, y, 0.6 * RADIUS * pen->letters.label,
+            add_dot(pen, strip, strip->parts[i].number, y, 0.6 * RADIUS * pen->letters.label,
                     false);
 }
 
@@ -338,7 +321,7 @@ enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn
                               attn_figure_groups_word(pen));
     ATTN_TRY(find_parts(pen, &strip, err));
     ATTN_TRY(choose_part(pen, &strip, pen->options->chosen, err));
-    attn_figure_name_strip(pen, strip.chosen->column);
+    attn_figure_name_strip(pen, strip.chosen->index);
     list_rows(&strip);
     draw_strip(pen, &strip);
     return ATTN_OK;

@@ -3,7 +3,6 @@
 #include "figures/text_flow.h"
 
 #include "figures/table_grid.h"
-#include "formats/float_text.h"
 #include "pictures/colormap_internal.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
@@ -56,8 +55,7 @@ static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *
         attn_figure_add_frame(pen, spot.x + 1, spot.y + 1, spot.width - 2, BOX - 2);
     } else {
         pen->has_kind[kind] = !has_spans(pen); /* their list shows it */
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
+        attn_figure_add_box(pen, spot.x, spot.y, spot.width, BOX, color);
     }
     text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
     bytes = attn_flow_token(pen, layout, i, &n);
@@ -96,26 +94,19 @@ static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_
     const struct attn_table *table = pen->content->table;
     const bool is_percent = i == 0 && pen->content->grid->is_share;
     const double number = (double)attn_table_number(table, row, list->columns[i]);
-    struct attn_shape_text text = {.x = list->left + NUMBER + (double)i * (NUMBER + LONG),
-                                   .y = y + 11,
-                                   .size = pen->letters.tick,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_END};
-    char bytes[ATTN_FIXED_TEXT_SIZE + 2];
-    size_t n;
+    struct attn_shape_text text =
+        attn_figure_text(list->left + NUMBER + (double)i * (NUMBER + LONG), y + 11,
+                         pen->letters.tick, pen->ink, ATTN_ANCHOR_END);
+    char bytes[ATTN_FIGURE_NUMBER];
 
     if (attn_table_is_missing(table, row, list->columns[i]))
         return;
     text.x -= i > 0 ? LONG : 0;
-    n = attn_float_text_fixed((float)(is_percent ? 100 * number : number), is_percent ? 0 : 2,
-                              bytes);
-    for (const char *unit = is_percent ? " %" : ""; *unit; unit++)
-        bytes[n++] = *unit;
-    attn_shapes_add_text(pen->shapes, &text, bytes, n);
+    attn_shapes_add_text(pen->shapes, &text, bytes,
+                         attn_figure_write_number(is_percent, number, bytes));
     if (i > 0 && most > 0)
-        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x + 4, y + 3,
-                                                                 (LONG - 4) * fabs(number) / most,
-                                                                 ROW - 7, pen->frame});
+        attn_figure_add_box(pen, text.x + 4, y + 3, (LONG - 4) * fabs(number) / most, ROW - 7,
+                            pen->frame);
 }
 
 /* Draws LIST below Y: color and name of each span, its share, and the effects of its cut. */
@@ -143,11 +134,9 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
         int level;
 
         y += ROW;
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){
-                                ATTN_FIGURE_PAD, y + 2, ROW - 5, ROW - 5,
-                                color_of(pen, is_rest ? ATTN_CELL_MASKED : ATTN_CELL_VALUE,
-                                         attn_table_number(table, row, list->columns[0]), &level)});
+        attn_figure_add_box(pen, ATTN_FIGURE_PAD, y + 2, ROW - 5, ROW - 5,
+                            color_of(pen, is_rest ? ATTN_CELL_MASKED : ATTN_CELL_VALUE,
+                                     attn_table_number(table, row, list->columns[0]), &level));
         pen->scratch.size = 0;
         attn_text_append_label(&pen->scratch, name.text, name.size, NAME_COLUMNS, ATTN_ELLIPSIS);
         text.y = y + 11;

@@ -239,11 +239,9 @@ static void add_tile(struct attn_figure_pen *pen, const struct under_figure *fig
     const struct attn_rgb color = color_of(pen, figure, head);
     const struct attn_shape_box box = {tile->x, y + tile->y, layout->tile_width - TILE_GAP,
                                        layout->tile_height - TILE_GAP, attn_rgb_number(color)};
-    struct attn_shape_text text = {.x = box.x + box.width / 2,
-                                   .y = box.y + box.height / 2 + 0.35 * figure->letters,
-                                   .size = figure->letters,
-                                   .color = attn_rgb_takes_black(color) ? 0 : 0xffffff,
-                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text text = attn_figure_text(
+        box.x + box.width / 2, box.y + box.height / 2 + 0.35 * figure->letters, figure->letters,
+        attn_rgb_takes_black(color) ? 0 : 0xffffff, ATTN_ANCHOR_MIDDLE);
 
     attn_shapes_add_box(pen->shapes, box);
     if (figure->has_names) {
@@ -317,10 +315,9 @@ static void add_groups(struct attn_figure_pen *pen, const struct under_figure *f
 /* Draws the number of heads that park below all tiles, if any does. */
 static void add_parks(struct attn_figure_pen *pen, const struct under_figure *figure, double y)
 {
-    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD,
-                                         .y = y + figure->layout.bottom + GAP + pen->letters.tick,
-                                         .size = pen->letters.tick,
-                                         .color = pen->faint};
+    const struct attn_shape_text text =
+        attn_figure_text(ATTN_FIGURE_PAD, y + figure->layout.bottom + GAP + pen->letters.tick,
+                         pen->letters.tick, pen->faint, ATTN_ANCHOR_START);
     struct attn_buffer parks = {0}; /* its own buffer, as labels may use pen->scratch */
 
     append_parks(pen, figure, &parks);

@@ -1,6 +1,6 @@
 /* table_axis.c - finds the columns of a view in a table, and computes the rows and columns of its
- * picture: their order and their labels. An axis is a list of keys, each of which a row of the
- * table has, or of names. */
+ * picture: their order and their labels. A row of the table has a place on an axis by its key,
+ * numbers by which places are sorted, or by its name, in the order of the rows. */
 #include "figures/table_axis.h"
 
 #include "base/memory.h"
@@ -11,6 +11,7 @@
 #include "formats/float_text.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
+#include "trace/location_internal.h"
 #include "trace/model_stack.h"
 #include "trace/site.h"
 
@@ -20,12 +21,6 @@
 #include <string.h>
 
 /* --- Columns ---------------------------------------------------------------------------------- */
-
-static bool is_drawn(const struct attn_column *column)
-{
-    return column->type == ATTN_VALUE_INTEGER || column->type == ATTN_VALUE_REAL ||
-           column->type == ATTN_VALUE_BOOLEAN;
-}
 
 size_t attn_table_view_find(const struct attn_table *table, unsigned column)
 {
@@ -104,19 +99,15 @@ enum attn_figure attn_view_figure(const struct attn_table_view *view,
     return ATTN_FIGURE_DEFAULT;
 }
 
-static enum attn_status check_sides(const struct attn_view_columns *of, struct attn_error *err)
-{
-    return of->rows < SIZE_MAX && of->columns < SIZE_MAX
-               ? ATTN_OK
-               : attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
-}
-
 /* Returns true if COLUMN has numbers and does not define rows or columns. */
 static bool is_value(const struct attn_table *table, const struct attn_view_columns *of,
                      size_t column)
 {
-    return column < SIZE_MAX && column != of->rows && column != of->columns &&
-           is_drawn(attn_table_column(table, column));
+    const struct attn_column *found = attn_table_column(table, column);
+
+    return found && column != of->rows && column != of->columns &&
+           (found->type == ATTN_VALUE_INTEGER || found->type == ATTN_VALUE_REAL ||
+            found->type == ATTN_VALUE_BOOLEAN);
 }
 
 enum attn_status attn_view_columns_check(const struct attn_table *table,
@@ -185,26 +176,6 @@ enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_r
     return ATTN_OK;
 }
 
-void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row)
-{
-    struct attn_token_texts *texts = &axis->texts;
-    const size_t n = --axis->axis.n, n_byte = texts->n > 0 ? texts->ends[0] : 0;
-
-    for (size_t i = 0; i < n_row; i++)
-        if (axis->of_rows[i] < SIZE_MAX)
-            axis->of_rows[i] = axis->of_rows[i] > 0 ? axis->of_rows[i] - 1 : SIZE_MAX;
-    memmove(axis->positions, axis->positions + 1, n * sizeof *axis->positions);
-    memmove(axis->begins, axis->begins + 1, n * sizeof *axis->begins);
-    axis->begins[0] = false;
-    if (texts->n == 0)
-        return;
-    texts->bytes.size -= n_byte;
-    memmove(texts->bytes.data, texts->bytes.data + n_byte, texts->bytes.size);
-    texts->n--;
-    for (size_t i = 0; i < texts->n; i++)
-        texts->ends[i] = texts->ends[i + 1] - n_byte;
-}
-
 struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title)
 {
     return (struct attn_grid_axis){.n = axis->texts.n,
@@ -214,23 +185,7 @@ struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, 
                                    .title = title};
 }
 
-enum attn_status attn_table_read_tokens(const struct attn_table_picture *picture,
-                                        struct attn_token_texts tokens[ATTN_GRID_N_TOKENS],
-                                        struct attn_error *err)
-{
-    ATTN_TRY(attn_token_labels_init(tokens, picture->run, err));
-    return picture->other_run
-               ? attn_token_labels_init(tokens + ATTN_GRID_OTHER, picture->other_run, err)
-               : ATTN_OK;
-}
-
 /* --- Labels ----------------------------------------------------------------------------------- */
-
-/* Returns true if SITE is the output of a decoder's layer, after its attention to the source. */
-static bool is_end(const struct attn_cell *site)
-{
-    return attn_cell_word(site, "resid_post normalized_resid_post") <= 1;
-}
 
 /* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
  * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
@@ -243,7 +198,8 @@ static bool read_layer(const struct attn_table *table, size_t row, size_t column
 
     if (!attn_location_read(table, row, column, at))
         return false;
-    if (at->stack == ATTN_STACK_DECODER && is_end(&site))
+    if (at->stack == ATTN_STACK_DECODER &&
+        attn_cell_word(&site, "resid_post normalized_resid_post") <= 1)
         at->stack = ATTN_STACK_CROSS;
     return true;
 }
@@ -270,8 +226,10 @@ void attn_table_append_label(struct attn_buffer *out, const char *text, size_t s
     attn_buffer_release(&escaped);
 }
 
-void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                           size_t column)
+/* Appends a cell as a label: a text, a layer with its stack, or a number; nothing if it is missing.
+ */
+static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        size_t column)
 {
     const struct attn_cell cell = attn_table_cell(table, row, column);
     struct attn_location at;
@@ -286,14 +244,112 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
         attn_buffer_append_format(out, "%" PRId64, cell.integer);
 }
 
-bool attn_grid_is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens)
+static bool is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens)
 {
     return tokens && cell->type == ATTN_VALUE_INTEGER && cell->integer >= 0 &&
            (size_t)cell->integer < tokens->n;
 }
 
+/* --- What is read ----------------------------------------------------------------------------- */
+
+enum { ROWS, COLUMNS }; /* the sides of a grid */
+enum { NO_ROLE = -1 };
+
+/* A table, and what names its rows. Columns are SIZE_MAX if they are missing. */
+struct reading {
+    const struct attn_table *table;
+    const struct attn_table_picture *picture;
+    const struct attn_table_view *view;
+    const struct attn_view_columns *of;
+    struct attn_table_cells *cells;
+    int detail_role, role;               /* roles of `detail` and `columns` */
+    size_t query, part, sites, position; /* position: of TOKENS; sites: or parts */
+    /* of both sides of a grid: the columns of its keys, and of the parts that have none */
+    size_t keys[2], details[2], parts[2];
+    size_t texts;                     /* labels of its columns; or SIZE_MAX if these are empty */
+    size_t n_label;                   /* leading columns by which rows are grouped */
+    struct attn_location first, last; /* layers */
+    bool has_stacks, is_stream;       /* rows: layers of two stacks, places in the stream */
+    bool is_pairs, are_writers;       /* keys are heads, or parts that write into the stream */
+    bool is_curve, is_sequence, are_parts, is_of_weights; /* the last: on positions */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] those of both runs, as far as needed */
+    /* whether a row of the table has a place; NULL: each has */
+    bool (*is_placed)(const struct reading *r, size_t row);
+};
+
+static int role_of(const struct attn_table *table, size_t column)
+{
+    const struct attn_column *found = attn_table_column(table, column);
+
+    return found ? (int)found->role : NO_ROLE;
+}
+
 /* The places of a layer in the residual stream. */
 enum { PRE, MID, POST, N_PLACE };
+
+/* Returns the place of a layer that the site of ROW denotes; SIZE_MAX if it is not in the residual
+ * stream. */
+static size_t place_of(const struct reading *r, size_t row)
+{
+    const struct attn_cell site = attn_table_cell(r->table, row, r->sites);
+    const size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post "
+                                              "- normalized_resid_mid normalized_resid_post");
+
+    return word < SIZE_MAX ? word % N_PLACE : SIZE_MAX;
+}
+
+static struct reading begin_reading(const struct attn_table *table,
+                                    const struct attn_table_picture *picture, bool is_curve,
+                                    struct attn_table_cells *cells)
+{
+    const struct attn_view_columns *of = &cells->of;
+    const unsigned traits = picture->view.traits;
+    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    struct reading r = {.table = table,
+                        .picture = picture,
+                        .view = &picture->view,
+                        .of = of,
+                        .cells = cells,
+                        .tokens = cells->tokens,
+                        .detail_role = role_of(table, of->detail),
+                        .role = role_of(table, of->columns),
+                        .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
+                        .part = attn_table_find_role(table, ATTN_ROLE_PART),
+                        .sites = attn_table_find_role(table, ATTN_ROLE_SITE),
+                        .has_stacks = has_stacks(table, of->rows),
+                        .is_pairs = (traits & ATTN_VIEW_PAIRS) != 0,
+                        .is_sequence = (traits & ATTN_VIEW_SEQUENCE) != 0,
+                        .are_parts = (traits & ATTN_VIEW_PARTS) != 0,
+                        .is_of_weights = (traits & ATTN_VIEW_DIFFERENCE) != 0,
+                        .is_curve = is_curve,
+                        .n_label = picture->n_label};
+    struct attn_location at;
+    size_t n = 0;
+
+    if (r.sites == SIZE_MAX)
+        r.sites = r.part;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        r.is_stream |= (traits & ATTN_VIEW_STREAM) != 0 && place_of(&r, i) < SIZE_MAX;
+        if (!read_layer(table, i, layers, &at))
+            continue;
+        if (n == 0 || attn_location_order(&at, &r.first) < 0)
+            r.first = at;
+        if (n++ == 0 || attn_location_order(&at, &r.last) > 0)
+            r.last = at;
+    }
+    return r;
+}
+
+/* Reads the tokens of the runs of the picture: of each run, those of its text and of its source. */
+static enum attn_status read_tokens(struct reading *r, struct attn_error *err)
+{
+    struct attn_token_texts *tokens = r->cells->tokens;
+
+    ATTN_TRY(attn_token_labels_init(tokens, r->picture->run, err));
+    return r->picture->other_run
+               ? attn_token_labels_init(tokens + ATTN_GRID_OTHER, r->picture->other_run, err)
+               : ATTN_OK;
+}
 
 /* Moves AT to the previous layer in the order of computation. */
 static void step_back(struct attn_location *at)
@@ -307,68 +363,22 @@ static void step_back(struct attn_location *at)
         at->stack = ATTN_STACK_CROSS;
 }
 
-/* Returns the site of a row: from the column of sites, or its part. */
-static struct attn_cell site_of(const struct attn_table *table, size_t row)
-{
-    const size_t sites = attn_table_find_role(table, ATTN_ROLE_SITE);
-
-    return attn_table_cell(table, row,
-                           sites < SIZE_MAX ? sites : attn_table_find_role(table, ATTN_ROLE_PART));
-}
-
-/* Returns the place of a layer that SITE denotes; SIZE_MAX if SITE is not in the residual
- * stream. */
-static size_t place_of_site(const struct attn_cell *site)
-{
-    const size_t word = attn_cell_word(site, "resid_pre resid_mid resid_post "
-                                             "- normalized_resid_mid normalized_resid_post");
-
-    return word < SIZE_MAX ? word % N_PLACE : SIZE_MAX;
-}
-
-/* Returns true if rows of TABLE are places in the residual stream (ATTN_VIEW_STREAM). */
-static bool has_stream(const struct attn_table *table, const struct attn_table_view *view)
-{
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const struct attn_cell site = site_of(table, i);
-
-        if (place_of_site(&site) < SIZE_MAX)
-            return (view->traits & ATTN_VIEW_STREAM) != 0;
-    }
-    return false;
-}
-
-/* Returns the last place of the residual stream that TABLE contains; for tables without sites,
- * which need not have all layers, {.layer = ATTN_NO_LAYER}. */
-static struct attn_location find_last_place(const struct attn_table *table)
-{
-    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    struct attn_location at, last = {.layer = ATTN_NO_LAYER};
-
-    if (attn_table_find_role(table, ATTN_ROLE_SITE) == SIZE_MAX)
-        return last;
-    for (size_t i = 0; i < attn_table_n_row(table); i++)
-        if (read_layer(table, i, layers, &at) &&
-            (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
-            last = at;
-    return last;
-}
-
-/* Appends the name of the place AT in the residual stream, whose last place is LAST: "embedding",
- * "in layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1"; as
- * a tick of the axis "after layer" "in", "mid 2", "2", "out". Returns false for other sites. */
-static bool append_stream(struct attn_buffer *out, struct attn_location at, struct attn_cell site,
-                          const struct attn_location *last, bool is_tick)
+/* Appends the name of the place of ROW, in the layer AT, in the residual stream: "embedding", "in
+ * layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1"; as a
+ * tick of the axis "after layer" "in", "mid 2", "2", "out". Returns false for other sites. */
+static bool append_stream(struct attn_buffer *out, const struct reading *r, size_t row,
+                          struct attn_location at, bool is_tick)
 {
     const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
-    size_t word = place_of_site(&site);
+    size_t word = place_of(r, row);
 
     if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source comes next */
         word = POST;
     if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
         attn_buffer_append_format(out, "%s%s%s", attn_model_stack_name(at.stack),
                                   is_of_stacks ? " " : "", is_tick ? "in" : "embedding");
-    } else if (word == POST && attn_location_order(&at, last) == 0) {
+    } else if (word == POST && attn_location_order(&at, &r->last) == 0 &&
+               r->sites != r->part) { /* otherwise not all layers need have rows */
         attn_buffer_append_string(out, is_tick ? "out" : "output");
     } else if (word <= POST) {
         if (word == PRE)
@@ -381,170 +391,6 @@ static bool append_stream(struct attn_buffer *out, struct attn_location at, stru
         attn_grid_append_layer(out, &at);
     }
     return word <= POST;
-}
-
-/* --- Axes of keys ----------------------------------------------------------------------------- */
-
-/* The columns of the table that define one axis of the picture. */
-struct axis_columns {
-    size_t key;
-    /* index or SIZE_MAX; `query` is the query of a cell of a head */
-    size_t detail, query, texts, part;
-    /* layers at which parts without a layer are placed, if has_layers */
-    struct attn_location first, last;
-    bool has_layers;
-    bool is_stream;                    /* the axis lists places in the residual stream */
-    struct attn_location last_place;   /* the last of these places */
-    const char *parts, *inputs, *only; /* as in struct attn_table_view */
-    /* `key` is the part that writes into the stream, `detail` its head, `query` its layer */
-    bool is_writer;
-    /* the other side of a pair, whose keys are on this axis, too; or NULL */
-    const struct axis_columns *twin;
-    /* [N_TOKENS] tokens of both runs; NULL unless `detail`, or else `key`, is a position */
-    const struct attn_token_texts *tokens;
-    const uint8_t *parts_of_run; /* if the key is a position: `texts` of struct attn_labels */
-};
-
-/* The place of one row of the table on an axis, for sorting. */
-struct table_key {
-    size_t rank;                          /* order of a part, or of a group of writers; or 0 */
-    struct attn_cell cell, detail, query; /* type MISSING if the table lacks them */
-    struct attn_location at;              /* for a layer: layer and stack */
-    size_t row;                           /* row of the table; SIZE_MAX: of the twin */
-    size_t first;                         /* 1 + index of the first key with the same text, or 0 */
-    struct attn_cell part;                /* the name of a writer */
-};
-
-/* The ranks of writers, and the number of their first part that is no head. */
-enum { BEFORE_LAYERS, IN_LAYER, AFTER_LAYERS };
-static const int64_t FIRST_PART = 1LL << 32;
-
-static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
-{
-    const size_t n = a->size < b->size ? a->size : b->size;
-    int order;
-
-    if (a->type != b->type) /* texts come after numbers */
-        return a->type < b->type ? -1 : 1;
-    if (a->type != ATTN_VALUE_TEXT)
-        return a->integer < b->integer ? -1 : a->integer > b->integer;
-    order = n > 0 ? memcmp(a->text, b->text, n) : 0;
-    return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
-}
-
-/* Compares the key cells; in a model with two stacks, the layers. */
-static int compare_main(const struct table_key *x, const struct table_key *y)
-{
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->at.stack != ATTN_STACK_ONLY && y->at.stack != ATTN_STACK_ONLY)
-        return attn_location_order(&x->at, &y->at);
-    return compare_cells(&x->cell, &y->cell);
-}
-
-/* Compares by the key, then by the detail if both are numbers. Equal texts keep the order of their
- * first occurrence. */
-static int by_cell(const void *a, const void *b)
-{
-    const struct table_key *x = a, *y = b;
-    int order = x->rank == y->rank && x->first != y->first ? (x->first < y->first ? -1 : 1)
-                                                           : compare_main(x, y);
-
-    if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
-        order = compare_cells(&x->detail, &y->detail);
-    if (order == 0)
-        order = compare_cells(&x->query, &y->query);
-    return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Returns the key of the writer of row I. Writers before the layers come first, then those of each
- * layer, heads before other parts, then those after the layers. */
-static struct table_key key_of_writer(const struct attn_table *table,
-                                      const struct axis_columns *columns, size_t i)
-{
-    const struct attn_cell head = attn_table_cell(table, i, columns->detail);
-    struct table_key key = {.part = attn_table_cell(table, i, columns->key), .row = i};
-    size_t number;
-
-    if (key.part.type == ATTN_VALUE_MISSING)
-        return key;
-    key.rank = read_layer(table, i, columns->query, &key.at)           ? IN_LAYER
-               : attn_cell_word(&key.part, columns->inputs) < SIZE_MAX ? BEFORE_LAYERS
-                                                                       : AFTER_LAYERS;
-    key.cell = attn_cell_integer(key.rank == IN_LAYER ? key.at.layer : 0);
-    number =
-        attn_cell_word(&key.part, key.rank == BEFORE_LAYERS ? columns->inputs : columns->parts);
-    key.detail =
-        head.type == ATTN_VALUE_INTEGER
-            ? head
-            : attn_cell_integer(number < FIRST_PART ? FIRST_PART + (int64_t)number : INT64_MAX);
-    return key;
-}
-
-/* Returns the key of row I. A part without a value on this axis is named as a column; as a row it
- * is placed at the first layer if it comes before the layers, otherwise at the last. */
-static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
-                               size_t i)
-{
-    const struct attn_cell part = attn_table_cell(table, i, columns->part);
-    struct table_key key = {.cell = attn_table_cell(table, i, columns->key),
-                            .detail = attn_table_cell(table, i, columns->detail),
-                            .query = attn_table_cell(table, i, columns->query),
-                            .row = i};
-
-    if (columns->is_writer)
-        return key_of_writer(table, columns, i);
-    read_layer(table, i, columns->key, &key.at);
-    if (key.cell.type != ATTN_VALUE_MISSING || part.type != ATTN_VALUE_TEXT ||
-        attn_table_total(table, i) != SIZE_MAX)
-        return key;
-    if (!columns->has_layers) {
-        const size_t rank = attn_cell_word(&part, columns->parts);
-
-        key.rank = rank < SIZE_MAX ? rank + 1 : SIZE_MAX;
-        key.cell = part;
-    } else {
-        const bool is_before = attn_cell_word(&part, columns->inputs) != SIZE_MAX;
-
-        key.at = is_before ? columns->first : columns->last;
-        key.cell = attn_cell_integer(key.at.layer);
-    }
-    return key;
-}
-
-/* Returns the sorted keys [*n] of the table's rows that have a value on this axis and on OTHER, and
- * those of the twin. */
-static struct table_key *list_keys(const struct attn_table *table,
-                                   const struct axis_columns *columns,
-                                   const struct axis_columns *other, size_t *n,
-                                   struct attn_error *err)
-{
-    const size_t n_row = attn_table_n_row(table);
-    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
-    struct table_key *keys = attn_alloc(2 * n_row, sizeof *keys, err);
-
-    *n = 0;
-    for (size_t i = 0; keys && i < n_row; i++) {
-        const struct attn_cell part = attn_table_cell(table, i, parts);
-
-        if (columns->only && attn_cell_word(&part, columns->only) == SIZE_MAX)
-            continue;
-        keys[*n] = key_of(table, columns, i);
-        if (keys[*n].cell.type != ATTN_VALUE_MISSING &&
-            key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
-            ++*n;
-        if (columns->twin) {
-            keys[*n] = key_of(table, columns->twin, i);
-            keys[(*n)++].row = SIZE_MAX;
-        }
-    }
-    for (size_t i = 0; keys && i < *n; i++) /* quadratic, but texts are few */
-        for (size_t k = 0; keys[i].cell.type == ATTN_VALUE_TEXT && keys[i].first == 0; k++)
-            if (compare_cells(&keys[k].cell, &keys[i].cell) == 0)
-                keys[i].first = k + 1;
-    if (keys && *n > 0)
-        qsort(keys, *n, sizeof *keys, by_cell);
-    return keys;
 }
 
 /* Appends the token at POSITION, without blanks before it if IS_BARE, and that of the other run. */
@@ -568,72 +414,6 @@ static void append_token(struct attn_buffer *out, const struct attn_token_texts 
     attn_buffer_append(out, other, n_other);
 }
 
-static bool is_head_column(const struct attn_table *table, size_t column)
-{
-    return attn_table_has_role(table, column, ATTN_ROLE_HEAD) ||
-           attn_table_has_role(table, column, ATTN_ROLE_OTHER_HEAD);
-}
-
-/* Appends the label of KEY: its text, its token, or its key with a detail: "2.5" for a head, "2.5
- * query 4" for one of its rows, "position 3", or "3 cat"; "mlp 1" or "embed" for a writer that is
- * no head. */
-static void append_key(struct attn_buffer *bytes, const struct attn_table *table,
-                       const struct table_key *key, const struct axis_columns *columns)
-{
-    const bool has_detail = columns->detail != SIZE_MAX;
-    struct attn_cell text = columns->is_stream ? site_of(table, key->row)
-                            : has_detail       ? key->detail
-                                               : key->cell;
-    const bool is_token = attn_grid_is_position(&text, columns->tokens);
-    const bool is_head = is_head_column(table, columns->detail);
-    const bool begins_so = has_stacks(table, columns->key) && !is_head && !columns->is_stream;
-    const bool is_whole =
-        begins_so &&
-        (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0);
-
-    if (columns->is_writer && key->detail.integer >= FIRST_PART) {
-        attn_buffer_append(bytes, key->part.text, key->part.size);
-        attn_buffer_append_string(bytes, key->rank == IN_LAYER ? " " : "");
-        if (key->rank == IN_LAYER)
-            attn_grid_append_layer(bytes, &key->at);
-        return;
-    }
-    if (begins_so) {
-        struct attn_location at = key->at;
-
-        if (is_end(&text) && at.stack == ATTN_STACK_CROSS)
-            at.stack = ATTN_STACK_DECODER;
-        attn_grid_append_layer(bytes, &at);
-        attn_buffer_append_string(bytes, is_whole ? "" : " ");
-    }
-    if (!attn_table_is_missing(table, key->row, columns->texts))
-        text = attn_table_cell(table, key->row, columns->texts);
-    if (is_whole) {
-        ; /* the label is complete without the site */
-    } else if (text.type == ATTN_VALUE_TEXT) {
-        if (!columns->is_stream ||
-            !append_stream(bytes, key->at, text, &columns->last_place, false))
-            attn_escape_append(bytes, text.text, text.size);
-    } else if (columns->texts != SIZE_MAX) {
-        attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* the tokens of items differ */
-    } else if (columns->part != SIZE_MAX && !columns->has_layers) {
-        attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
-    } else if (is_head && text.type == ATTN_VALUE_INTEGER) {
-        attn_grid_append_layer(bytes, &key->at);
-        attn_buffer_append_format(bytes, ".%" PRId64, text.integer);
-        if (key->query.type == ATTN_VALUE_INTEGER)
-            attn_buffer_append_format(bytes, " query %" PRId64, key->query.integer);
-    } else if (has_detail && !is_token) {
-        attn_buffer_append_format(bytes, "%s %" PRId64,
-                                  attn_table_column(table, columns->detail)->name, text.integer);
-    } else {
-        if (has_detail)
-            attn_buffer_append_format(bytes, "%" PRId64 " ", text.integer);
-        if (is_token)
-            append_token(bytes, columns->tokens, (size_t)text.integer, has_detail);
-    }
-}
-
 /* Appends the rest of the bytes of the texts of AXIS as a label. Returns the index of the label; if
  * IS_UNIQUE that of an equal one before it, which takes its place. */
 static size_t end_label(struct attn_table_axis *axis, bool is_unique)
@@ -655,450 +435,662 @@ static size_t end_label(struct attn_table_axis *axis, bool is_unique)
     return texts->n - 1;
 }
 
-/* Assigns each key its row or column, and labels the rows or columns. */
-static void place_keys(struct attn_table_axis *axis, const struct attn_table *table,
-                       struct table_key *keys, size_t n, const struct axis_columns *columns)
+/* --- The axes of a grid ----------------------------------------------------------------------- */
+
+/* The place of a row of the table on one side of a grid. Places are sorted by numbers; rows with
+ * the same numbers share one. */
+struct key {
+    int64_t order[4];        /* group of parts, key, detail, query */
+    struct attn_location at; /* for a layer: layer and stack */
+    size_t row;
+    int side;
+    size_t *place; /* receives the index of the place */
+};
+
+enum { GROUP, KEY, DETAIL, QUERY, N_ORDER };
+
+/* Numbers of keys: none; then integers, parts after the heads of a layer, texts. */
+static const int64_t NONE = INT64_MIN, FIRST_PART = 1LL << 32, FIRST_TEXT = 1LL << 56;
+
+static int by_order(const void *a, const void *b)
 {
-    size_t n_found = 0, begin = 0, n_main = 0;
+    const struct key *x = a, *y = b;
+
+    for (int i = 0; i < N_ORDER; i++)
+        if (x->order[i] != y->order[i])
+            return x->order[i] < y->order[i] ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static bool is_same_place(const struct key *a, const struct key *b)
+{
+    return memcmp(a->order, b->order, sizeof a->order) == 0;
+}
+
+/* Returns the number of a cell: its integer; for a text that of the first row that has it. */
+static int64_t number_of(const struct attn_table *table, size_t row, size_t column)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, column);
+    struct attn_cell other = attn_table_cell(table, 0, column);
+    size_t first = 0;
+
+    if (cell.type != ATTN_VALUE_TEXT)
+        return cell.type == ATTN_VALUE_MISSING ? NONE : cell.integer;
+    while (!attn_cell_is_equal(&cell, &other))
+        other = attn_table_cell(table, ++first, column);
+    return FIRST_TEXT + (int64_t)first;
+}
+
+/* Returns the number of a layer, in the order of attn_location_order. */
+static int64_t number_of_layer(const struct attn_location *at)
+{
+    const int64_t stack = attn_stack_is_encoder(at->stack) ? 0 : FIRST_PART;
+
+    return stack + ((int64_t)at->layer << 3) + (int64_t)at->stack;
+}
+
+/* Finds the key of ROW on SIDE of a grid. Returns false if it has none. A part without a number
+ * there is a column of its own; as a row it is in the first layer if it comes before the layers,
+ * otherwise in the last. Writers without a layer come before or after all layers, in a layer heads
+ * before the other parts. */
+static bool find_key(const struct reading *r, int side, size_t row, struct key *key)
+{
+    enum { BEFORE_LAYERS = 1, IN_LAYER, AFTER_LAYERS };
+    const struct attn_table *table = r->table;
+    const struct attn_cell part = attn_table_cell(table, row, r->parts[side]);
+    const size_t input = attn_cell_word(&part, r->view->inputs);
+    const size_t number = attn_cell_word(&part, r->view->parts);
+    const size_t query = side == ROWS && r->detail_role == ATTN_ROLE_HEAD ? r->query : SIZE_MAX;
+
+    *key = (struct key){.order = {0, number_of(table, row, r->keys[side]),
+                                  number_of(table, row, r->details[side]),
+                                  number_of(table, row, query)},
+                        .row = row,
+                        .side = side};
+    if (read_layer(table, row, r->keys[side], &key->at))
+        key->order[KEY] = number_of_layer(&key->at);
+    if (r->are_writers) {
+        key->order[GROUP] = key->order[KEY] != NONE ? IN_LAYER
+                            : input < SIZE_MAX      ? BEFORE_LAYERS
+                                                    : AFTER_LAYERS;
+        if (key->order[DETAIL] == NONE)
+            key->order[DETAIL] = input < SIZE_MAX    ? FIRST_PART + (int64_t)input
+                                 : number < SIZE_MAX ? FIRST_PART + (int64_t)number
+                                                     : FIRST_TEXT;
+        return part.type != ATTN_VALUE_MISSING;
+    }
+    if (key->order[KEY] != NONE)
+        return true;
+    if (part.type != ATTN_VALUE_TEXT || attn_table_total(table, row) != SIZE_MAX)
+        return false;
+    if (side == ROWS) {
+        key->at = input < SIZE_MAX ? r->first : r->last;
+        key->order[KEY] = number_of_layer(&key->at);
+    } else {
+        key->order[GROUP] = number < SIZE_MAX ? (int64_t)number + 1 : INT64_MAX;
+        key->order[KEY] = number_of(table, row, r->parts[side]);
+    }
+    return true;
+}
+
+static bool is_head_column(const struct reading *r, int side)
+{
+    const int role = role_of(r->table, r->details[side]);
+
+    return role == ATTN_ROLE_HEAD || role == ATTN_ROLE_OTHER_HEAD;
+}
+
+/* Whether the keys of SIDE are positions of tokens. */
+static bool is_of_tokens(const struct reading *r, int side)
+{
+    const size_t detail = r->details[side];
+    const int role = role_of(r->table, detail < SIZE_MAX ? detail : r->keys[side]);
+
+    return role == ATTN_ROLE_POSITION ||
+           (r->is_of_weights && (role == ATTN_ROLE_QUERY || role == ATTN_ROLE_KEY));
+}
+
+/* Appends the name of a writer: "2.5", "mlp 1" or "embed". */
+static void append_writer(const struct reading *r, const struct key *key, struct attn_buffer *out)
+{
+    const bool is_head = key->order[DETAIL] < FIRST_PART,
+               has_layer = key->at.layer != ATTN_NO_LAYER;
+
+    if (!is_head)
+        append_cell(out, r->table, key->row, r->parts[key->side]);
+    attn_buffer_append_string(out, !is_head && has_layer ? " " : "");
+    if (has_layer)
+        attn_grid_append_layer(out, &key->at);
+    if (is_head)
+        attn_buffer_append_format(out, ".%" PRId64, key->order[DETAIL]);
+}
+
+/* Appends the label of KEY: its text, its token, or its key with a detail: "2.5" for a head, "2.5
+ * query 4" for one of its rows, "position 3", or "3 cat". */
+static void append_key(const struct reading *r, const struct key *key, struct attn_buffer *out)
+{
+    const struct attn_table *table = r->table;
+    const size_t detail = r->details[key->side], row = key->row;
+    const size_t texts = key->side == COLUMNS ? r->texts : SIZE_MAX;
+    const bool is_stream = key->side == ROWS && r->is_stream;
+    struct attn_cell text = attn_table_cell(table, row,
+                                            is_stream               ? r->sites
+                                            : detail < SIZE_MAX     ? detail
+                                            : key->order[GROUP] > 0 ? r->parts[key->side]
+                                                                    : r->keys[key->side]);
+    const bool is_token = is_of_tokens(r, key->side) && is_position(&text, r->tokens);
+    const bool is_head = is_head_column(r, key->side) && text.type == ATTN_VALUE_INTEGER;
+
+    if (key->side == ROWS && r->has_stacks && !is_stream && !is_head) {
+        attn_grid_append_layer(out, &key->at);
+        if (detail == SIZE_MAX || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
+            return; /* complete without the site */
+        attn_buffer_append_char(out, ' ');
+    }
+    if (!attn_table_is_missing(table, row, texts))
+        text = attn_table_cell(table, row, texts);
+    if (text.type == ATTN_VALUE_TEXT) {
+        if (!is_stream || !append_stream(out, r, row, key->at, false))
+            attn_escape_append(out, text.text, text.size);
+    } else if (texts != SIZE_MAX) {
+        attn_buffer_append_string(out, ATTN_ELLIPSIS); /* the tokens of items differ */
+    } else if (is_head) {
+        append_writer(r, key, out);
+        if (key->order[QUERY] != NONE)
+            attn_buffer_append_format(out, " query %" PRId64, key->order[QUERY]);
+    } else if (detail < SIZE_MAX && !is_token) {
+        attn_buffer_append_format(out, "%s %" PRId64, attn_table_column_name(table, detail),
+                                  text.integer);
+    } else if (is_token) {
+        if (detail < SIZE_MAX)
+            attn_buffer_append_format(out, "%" PRId64 " ", text.integer);
+        append_token(out, r->tokens, (size_t)text.integer, detail < SIZE_MAX);
+    } else if (key->side == COLUMNS && r->parts[COLUMNS] < SIZE_MAX) {
+        attn_buffer_append_format(out, "%" PRId64, text.integer);
+    }
+}
+
+/* Makes a place of AXIS for each of the sorted KEYS [n] that differs from the one before. In the
+ * residual stream the input of a layer is one place with the output of the layer before. */
+static enum attn_status place_keys(const struct reading *r, const struct key *keys, size_t n,
+                                   struct attn_table_axis *axis, struct attn_error *err)
+{
+    const struct key *last = NULL; /* of the last place */
+    size_t n_main = 0, at = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct table_key key = keys[i];
-        size_t at;
+        const struct key *key = &keys[i];
+        const size_t n_found = axis->texts.n;
 
-        if (n_found > 0 && compare_main(&keys[n_found - 1], &key) != 0)
-            begin = n_found;
-        at = begin; /* index of the first row or column with this key */
-        while (at < n_found && (compare_main(&keys[at], &key) != 0 ||
-                                compare_cells(&keys[at].detail, &key.detail) != 0 ||
-                                compare_cells(&keys[at].query, &key.query) != 0))
-            at++;
-        if (key.row < SIZE_MAX)
-            axis->of_rows[key.row] = at;
-        if (at < n_found)
-            continue;
-        append_key(&axis->texts.bytes, table, &key, columns);
-        /* the input of a layer is one place with the output of the layer before */
-        at = end_label(axis, columns->is_stream);
-        if (at < n_found) {
-            axis->of_rows[key.row] = at;
-            continue;
+        if (i == 0 || !is_same_place(key, &keys[i - 1])) {
+            if (r->are_writers)
+                append_writer(r, key, &axis->texts.bytes);
+            else
+                append_key(r, key, &axis->texts.bytes);
+            at = end_label(axis, key->side == ROWS && r->is_stream);
         }
-        axis->begins[n_found] = n_found > 0 && begin == n_found;
-        keys[n_found] = key; /* earlier keys are placed and no longer needed */
-        axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
-                                         ? (size_t)key.cell.integer
-                                         : 0;
-        n_main += key.rank == 0;
+        *key->place = at;
+        if (axis->texts.n == n_found)
+            continue;
+        axis->begins[at] = last && (key->order[GROUP] != last->order[GROUP] ||
+                                    key->order[KEY] != last->order[KEY]);
+        axis->positions[at] = key->at.layer > 0 ? (size_t)key->at.layer : 0;
+        n_main += key->order[GROUP] == 0;
+        last = key;
     }
-    axis->axis.n = n_found;
-    axis->axis.n_main = !columns->is_writer && n_main < n_found ? n_main : 0;
-}
-
-/* Returns the column that names the axis: the column of texts if it has a quantity, as numbers then
- * only give the order; otherwise the key column. */
-static const struct attn_column *naming_column(const struct attn_table *table,
-                                               const struct axis_columns *columns)
-{
-    const struct attn_column *texts =
-        attn_table_column(table, columns->texts < SIZE_MAX ? columns->texts : columns->detail);
-
-    return texts && texts->type == ATTN_VALUE_TEXT && texts->quantity
-               ? texts
-               : attn_table_column(table, columns->key);
-}
-
-static enum attn_status read_axis(const struct attn_table *table,
-                                  const struct axis_columns *columns,
-                                  const struct axis_columns *other, struct attn_table_axis *axis,
-                                  struct attn_store **store, struct attn_error *err)
-{
-    const struct attn_column *column = naming_column(table, columns);
-    const bool is_head = is_head_column(table, columns->detail);
-    const size_t n_row = attn_table_n_row(table);
-    size_t n;
-    struct table_key *keys;
-
-    ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, store, err));
-    ATTN_TRY(ATTN_NEW(keys, list_keys(table, columns, other, &n, err)));
-    place_keys(axis, table, keys, n, columns);
-    attn_free(keys);
-    axis->axis.title = columns->is_writer ? attn_table_has_role(table, columns->key, ATTN_ROLE_PART)
-                                                ? "written into the query"
-                                                : "written into the key"
-                       : is_head          ? "head"
-                       : columns->is_stream                                  ? "residual stream"
-                       : column->type == ATTN_VALUE_TEXT && column->quantity ? column->quantity
-                                                                             : column->name;
-    axis->axis.positions = axis->positions;
-    axis->axis.begins = columns->is_writer || columns->twin ? axis->begins : NULL;
-    axis->axis.parts = columns->parts_of_run;
-    axis->axis.has_own_texts = true;
-    axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
-                          columns->is_stream || is_head || has_stacks(table, columns->key);
-    axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
+    axis->axis.n = axis->texts.n;
+    axis->axis.n_main = n_main < axis->axis.n ? n_main : 0;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* Sets the first and the last layer in the column of ROWS. */
-static void find_layers(const struct attn_table *table, struct axis_columns *rows)
+/* Returns how many of the sorted KEYS [n] of rows are of the first place, if most of its cells
+ * repeat the token of their column, as the embedding of a token is the token; 0 otherwise. The
+ * first row of a cell is its text. */
+static size_t count_repeated(const struct reading *r, const struct key *keys, size_t n)
 {
-    struct attn_location at;
+    const double most = 0.75;
+    size_t n_key = 0, n_cell = 0, n_equal = 0;
 
-    rows->has_layers = true;
-    for (size_t i = 0, n = 0; i < attn_table_n_row(table); i++) {
-        if (!read_layer(table, i, rows->key, &at))
+    for (; n_key < n && is_same_place(&keys[n_key], keys); n_key++) {
+        const size_t row = keys[n_key].row;
+        const struct attn_cell cell = attn_table_cell(r->table, row, r->of->cells);
+        const struct attn_cell at = attn_table_cell(r->table, row, r->of->columns);
+        size_t n_word = cell.size, n_token = 0, first = 0;
+        const char *word = attn_text_trim(cell.text, &n_word), *token = NULL;
+
+        while (attn_table_cell(r->table, keys[first].row, r->of->columns).integer != at.integer)
+            first++;
+        if (first < n_key)
             continue;
-        if (n == 0 || attn_location_order(&at, &rows->first) < 0)
-            rows->first = at;
-        if (n++ == 0 || attn_location_order(&at, &rows->last) > 0)
-            rows->last = at;
+        if (is_position(&at, r->tokens))
+            token = attn_token_text(r->tokens, (size_t)at.integer, &n_token);
+        token = attn_text_trim(token, &n_token);
+        n_cell++;
+        n_equal += n_word > 0 && n_word == n_token && memcmp(word, token, n_word) == 0;
     }
+    return n_key < n && (double)n_equal >= most * (double)n_cell ? n_key : 0;
 }
 
-/* Finds the columns of the two sides [2] of a table of PAIRS of heads, or else of pairs of
- * writers. */
-static enum attn_status find_twins(const struct attn_table *table,
-                                   const struct attn_table_view *view, struct axis_columns sides[2],
-                                   struct attn_error *err)
+/* Adds to KEYS [n] those on SIDE of the rows of the table that have a place on both sides. PLACES
+ * receives the places. Returns the number of keys. */
+static size_t list_keys(const struct reading *r, int side, size_t *places, struct key *keys,
+                        size_t n)
+{
+    for (size_t row = 0; row < attn_table_n_row(r->table); row++) {
+        const struct attn_cell part = attn_table_cell(r->table, row, r->part);
+        struct key other;
+
+        if ((r->view->only && attn_cell_word(&part, r->view->only) == SIZE_MAX) ||
+            !find_key(r, !side, row, &other) || !find_key(r, side, row, &keys[n]))
+            continue;
+        keys[n++].place = &places[row];
+    }
+    return n;
+}
+
+/* Names the axis of SIDE: by the column of texts if it has a quantity, as numbers then only give
+ * the order; otherwise by the key column. */
+static void name_axis(const struct reading *r, int side, struct attn_table_axis *axis)
+{
+    const bool is_row = side == ROWS, is_head = is_head_column(r, side);
+    const bool is_stream = is_row && r->is_stream;
+    const struct attn_column *key = attn_table_column(r->table, r->keys[side]);
+    const struct attn_column *texts =
+        attn_table_column(r->table, is_row || r->texts == SIZE_MAX ? r->details[side] : r->texts);
+    const struct attn_column *column =
+        texts && texts->type == ATTN_VALUE_TEXT && texts->quantity ? texts : key;
+    const bool has_texts = column->type == ATTN_VALUE_TEXT;
+
+    axis->axis.title = r->are_writers ? is_row ? "written into the query" : "written into the key"
+                       : is_head      ? "head"
+                       : is_stream    ? "residual stream"
+                       : has_texts && column->quantity ? column->quantity
+                                                       : column->name;
+    axis->axis.has_own_texts = true;
+    axis->axis.is_named =
+        has_texts || axis->axis.n_main > 0 || is_stream || is_head || (is_row && r->has_stacks);
+    axis->axis.positions = axis->positions;
+    axis->axis.begins = r->are_writers || r->is_pairs ? axis->begins : NULL;
+    axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
+}
+
+/* Makes the two axes of a grid. Those of pairs are one, with the heads of both sides. */
+static enum attn_status read_sides(const struct reading *r, struct attn_error *err)
+{
+    struct attn_table_axis *axes[2] = {&r->cells->rows, &r->cells->columns};
+    const size_t n_row = attn_table_n_row(r->table);
+    const bool has_cells = r->of->cells < SIZE_MAX && r->n_label == 0;
+    enum attn_status status = ATTN_OK;
+    struct key *keys;
+    size_t n = 0;
+
+    for (int i = 0; i < 2; i++)
+        ATTN_TRY(attn_table_axis_create(axes[i], n_row, 2 * n_row, &r->cells->store, err));
+    ATTN_TRY(ATTN_ALLOC(keys, 2 * n_row, err));
+    for (int i = 0; i < 2; i++) {
+        size_t first = 0;
+
+        n = list_keys(r, i, axes[i]->of_rows, keys, r->is_pairs ? n : 0);
+        if (r->is_pairs && i == ROWS)
+            continue;
+        qsort(keys, n, sizeof *keys, by_order);
+        if (i == ROWS && has_cells)
+            first = count_repeated(r, keys, n);
+        ATTN_THEN(status,
+                  place_keys(r, keys + first, n - first, axes[r->is_pairs ? ROWS : i], err));
+        name_axis(r, i, axes[r->is_pairs ? ROWS : i]);
+    }
+    if (r->is_pairs)
+        axes[COLUMNS]->axis = axes[ROWS]->axis;
+    attn_free(keys);
+    return status;
+}
+
+/* Finds the columns of the two sides of a grid; of pairs of heads, or of writers, these are those
+ * of both. */
+static enum attn_status find_sides(struct reading *r, struct attn_error *err)
 {
     static const enum attn_column_role roles[2][3] = {
-        {ATTN_ROLE_PART, ATTN_ROLE_HEAD, ATTN_ROLE_LAYER},
-        {ATTN_ROLE_OTHER_PART, ATTN_ROLE_OTHER_HEAD, ATTN_ROLE_OTHER_LAYER}};
-    const bool is_pairs = (view->traits & ATTN_VIEW_PAIRS) != 0;
+        {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD, ATTN_ROLE_PART},
+        {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD, ATTN_ROLE_OTHER_PART}};
 
+    r->are_writers = r->role == ATTN_ROLE_OTHER_PART;
+    r->is_stream &= r->role != ATTN_ROLE_SITE;
+    r->texts = filled(r->table, r->of->texts);
     for (int i = 0; i < 2; i++) {
-        size_t of[3];
+        const bool is_twin = r->is_pairs || r->are_writers;
 
-        for (int k = 0; k < 3; k++)
-            of[k] = attn_table_find_role(table, roles[i][k]);
-        if (is_pairs && (of[1] == SIZE_MAX || of[2] == SIZE_MAX))
+        r->keys[i] = is_twin     ? attn_table_find_role(r->table, roles[i][0])
+                     : i == ROWS ? r->of->rows
+                                 : r->of->columns;
+        r->details[i] = is_twin     ? attn_table_find_role(r->table, roles[i][1])
+                        : i == ROWS ? r->of->detail
+                                    : SIZE_MAX;
+        r->parts[i] = r->are_writers   ? attn_table_find_role(r->table, roles[i][2])
+                      : r->view->parts ? r->part
+                                       : SIZE_MAX;
+        if (r->is_pairs && (r->keys[i] == SIZE_MAX || r->details[i] == SIZE_MAX))
             return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
-        sides[i] = (struct axis_columns){.key = is_pairs ? of[2] : sides[i].key,
-                                         .detail = of[1],
-                                         .query = is_pairs ? SIZE_MAX : of[2],
-                                         .texts = SIZE_MAX,
-                                         .part = SIZE_MAX,
-                                         .parts = view->parts,
-                                         .inputs = view->inputs,
-                                         .is_writer = !is_pairs,
-                                         .twin = is_pairs ? &sides[1 - i] : NULL};
     }
     return ATTN_OK;
 }
 
-/* Finds the columns of the tokens, of the residual stream and of the layers of the SIDES [2], rows
- * and columns. */
-static enum attn_status find_sides(const struct attn_table *table,
-                                   const struct attn_table_picture *picture,
-                                   struct axis_columns sides[2], struct attn_table_cells *cells,
-                                   struct attn_error *err)
+static enum attn_status read_grid(struct reading *r, struct attn_error *err)
 {
-    struct axis_columns *rows = &sides[0], *columns = &sides[1];
-    const bool is_of_text = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
+    const struct attn_figure_text *texts = r->picture->texts;
+    struct attn_table_cells *cells = r->cells;
+    const char *name = attn_table_column_name(r->table, r->of->columns);
+    bool is_of_run;
 
-    find_layers(table, rows);
-    rows->is_stream = has_stream(table, &picture->view) &&
-                      !attn_table_has_role(table, columns->key, ATTN_ROLE_SITE);
-    rows->last_place = find_last_place(table);
-    rows->query = attn_table_has_role(table, rows->detail, ATTN_ROLE_HEAD)
-                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
-                      : SIZE_MAX;
-    if (!picture->run)
-        return ATTN_OK;
-    if (attn_table_has_role(table, rows->detail, ATTN_ROLE_POSITION) ||
-        (is_of_text && attn_table_has_role(table, rows->key, ATTN_ROLE_QUERY)))
-        rows->tokens = cells->tokens;
-    if (attn_table_has_role(table, columns->key, ATTN_ROLE_POSITION) ||
-        (is_of_text && attn_table_has_role(table, columns->key, ATTN_ROLE_KEY))) {
-        columns->tokens = cells->tokens;
-        columns->parts_of_run = picture->run->texts;
-    }
-    return rows->tokens || columns->tokens ? attn_table_read_tokens(picture, cells->tokens, err)
-                                           : ATTN_OK;
-}
-
-enum attn_status attn_table_axes_read(const struct attn_table *table,
-                                      const struct attn_table_picture *picture,
-                                      struct attn_table_cells *cells, struct attn_error *err)
-{
-    const struct attn_table_view *view = &picture->view;
-    const struct attn_figure_text *texts = picture->texts;
-    const struct attn_view_columns *of = &cells->of;
-    const bool is_pairs = (view->traits & ATTN_VIEW_PAIRS) != 0;
-    const size_t part = view->parts ? attn_table_find_role(table, ATTN_ROLE_PART) : SIZE_MAX;
-    struct axis_columns sides[2] = {{.key = of->rows,
-                                     .detail = of->detail,
-                                     .texts = SIZE_MAX,
-                                     .part = part,
-                                     .inputs = view->inputs,
-                                     .only = view->only},
-                                    {.key = of->columns,
-                                     .detail = SIZE_MAX,
-                                     .query = SIZE_MAX,
-                                     .texts = filled(table, of->texts),
-                                     .part = part,
-                                     .parts = view->parts,
-                                     .only = view->only}};
-
-    ATTN_TRY(check_sides(of, err));
-    ATTN_TRY(is_pairs || attn_table_has_role(table, of->columns, ATTN_ROLE_OTHER_PART)
-                 ? find_twins(table, view, sides, err)
-                 : find_sides(table, picture, sides, cells, err));
-    for (int i = 0; i < 2; i++)
-        ATTN_TRY(read_axis(table, &sides[i], &sides[1 - i], i == 0 ? &cells->rows : &cells->columns,
-                           &cells->store, err));
+    ATTN_TRY(find_sides(r, err));
+    is_of_run = r->picture->run && is_of_tokens(r, COLUMNS);
+    if (is_of_run || (r->picture->run && is_of_tokens(r, ROWS)))
+        ATTN_TRY(read_tokens(r, err));
+    ATTN_TRY(read_sides(r, err));
     if (cells->rows.axis.n == 0)
-        return is_pairs ? attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw")
-                        : attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
-                                         attn_table_column_name(table, of->rows),
-                                         attn_table_column_name(table, of->columns));
-    if (sides[1].tokens && picture->other_run && texts[0].name && texts[1].name) {
-        attn_buffer_append_format(&cells->both, "%s: %s/%s",
-                                  attn_table_column_name(table, of->columns), texts[0].name,
-                                  texts[1].name);
-        if (!attn_buffer_string(&cells->both))
-            return attn_buffer_check(&cells->both, err);
-        cells->columns.axis.title = cells->both.data;
-    }
-    return ATTN_OK;
+        return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
+                              attn_table_column_name(r->table, r->of->rows), name);
+    cells->columns.axis.parts = is_of_run ? r->picture->run->texts : NULL;
+    if (!is_of_run || !r->picture->other_run || !texts[0].name || !texts[1].name)
+        return ATTN_OK;
+    attn_buffer_append_format(&cells->both, "%s: %s/%s", name, texts[0].name, texts[1].name);
+    cells->columns.axis.title = attn_buffer_string(&cells->both);
+    return attn_buffer_check(&cells->both, err);
 }
 
-/* --- Axes of names ---------------------------------------------------------------------------- */
-
-/* What names a row of the table in bars and curves. */
-struct row_names {
-    const struct attn_table *table;
-    const struct attn_view_columns *of;
-    size_t query, part;        /* columns; SIZE_MAX if missing */
-    size_t n_label;            /* leading columns by which rows are grouped */
-    struct attn_location last; /* last place of the residual stream */
-    unsigned traits;           /* traits of the view */
-    bool is_curve;
-    bool is_stream;                        /* rows are places in the residual stream */
-    const struct attn_token_texts *tokens; /* [N_TOKENS] tokens of both runs, or NULL */
-};
+/* --- The axes of bars and curves -------------------------------------------------------------- */
 
 /* Returns true if COLUMN has the numbers of parts of a layer. */
 static bool has_parts(const struct attn_table *table, size_t column)
 {
-    return attn_table_has_role(table, column, ATTN_ROLE_HEAD) ||
-           attn_table_has_role(table, column, ATTN_ROLE_KV_HEAD) ||
-           attn_table_has_role(table, column, ATTN_ROLE_NEURON);
+    const int role = role_of(table, column);
+
+    return role == ATTN_ROLE_HEAD || role == ATTN_ROLE_KV_HEAD || role == ATTN_ROLE_NEURON;
 }
 
 /* Appends " resid_post" or, for a part of a layer, ".5"; empty for the usual site. */
-static void append_site(struct attn_buffer *out, const struct row_names *names, size_t detail,
-                        size_t row)
+static void append_site(struct attn_buffer *out, const struct reading *r, size_t detail, size_t row)
 {
-    const struct attn_cell cell = attn_table_cell(names->table, row, detail);
+    const struct attn_cell cell = attn_table_cell(r->table, row, detail);
 
     if (cell.type == ATTN_VALUE_MISSING ||
         attn_cell_word(&cell, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
         return;
-    attn_buffer_append_char(out, has_parts(names->table, detail) ? '.' : ' ');
-    attn_grid_append_cell(out, names->table, row, detail);
+    attn_buffer_append_char(out, has_parts(r->table, detail) ? '.' : ' ');
+    append_cell(out, r->table, row, detail);
 }
 
 /* Appends the head, position, token or part of a row. */
-static void append_column_side(struct attn_buffer *out, const struct row_names *names, size_t row)
+static void append_column_side(struct attn_buffer *out, const struct reading *r, size_t row)
 {
-    const struct attn_table *table = names->table;
-    const size_t columns = names->of->columns;
+    const struct attn_table *table = r->table;
+    const size_t columns = r->of->columns;
     const struct attn_cell cell = attn_table_cell(table, row, columns);
-    const struct attn_cell part = attn_table_cell(table, row, names->part);
-    struct attn_cell text = attn_table_cell(table, row, names->of->texts);
-    const bool has_axis_name =
-        names->is_curve && (names->traits & ATTN_VIEW_SEQUENCE) != 0 && names->of->rows == columns;
+    const struct attn_cell part = attn_table_cell(table, row, r->part);
+    struct attn_cell text = attn_table_cell(table, row, r->of->texts);
+    const bool has_axis_name = r->is_curve && r->is_sequence && r->of->rows == columns;
 
     if (cell.type == ATTN_VALUE_INTEGER && attn_cell_word(&part, "source") == 0 &&
-        attn_table_has_role(table, columns, ATTN_ROLE_POSITION))
+        r->role == ATTN_ROLE_POSITION)
         attn_buffer_append_string(out, "source ");
     if (text.type != ATTN_VALUE_MISSING) {
-        attn_grid_append_cell(out, table, row, columns);
+        append_cell(out, table, row, columns);
         attn_buffer_append_char(out, ' ');
         for (; text.size > 1 && *text.text == ' '; text.size--)
             text.text++;
         attn_escape_append(out, text.text, text.size);
-    } else if (attn_grid_is_position(&cell, names->tokens)) {
+    } else if (is_position(&cell, r->tokens)) {
         attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
-        append_token(out, names->tokens, (size_t)cell.integer, true);
+        append_token(out, r->tokens, (size_t)cell.integer, true);
     } else if (cell.type != ATTN_VALUE_MISSING) {
         if (cell.type == ATTN_VALUE_INTEGER && !has_axis_name)
             attn_buffer_append_format(out, "%s ", attn_table_column_name(table, columns));
-        attn_grid_append_cell(out, table, row, columns);
+        append_cell(out, table, row, columns);
     } else {
-        attn_grid_append_cell(out, table, row, names->part);
+        append_cell(out, table, row, r->part);
     }
 }
 
 /* Appends the place of a row: its place in the residual stream, or its layer and site. */
-static void append_place(struct attn_buffer *out, const struct row_names *names, size_t row,
+static void append_place(struct attn_buffer *out, const struct reading *r, size_t row,
                          bool is_named)
 {
-    const bool is_tick = names->is_curve && (names->traits & ATTN_VIEW_SEQUENCE) == 0 && !is_named;
+    const bool is_tick = r->is_curve && !r->is_sequence && !is_named;
     struct attn_location at;
 
-    if (names->is_stream && read_layer(names->table, row, names->of->rows, &at) &&
-        append_stream(out, at, site_of(names->table, row), &names->last,
-                      is_tick && at.stack == ATTN_STACK_ONLY))
+    if (r->is_stream && read_layer(r->table, row, r->of->rows, &at) &&
+        append_stream(out, r, row, at, is_tick && at.stack == ATTN_STACK_ONLY))
         return;
-    if (is_named && !has_stacks(names->table, names->of->rows))
-        attn_buffer_append_format(out, "%s ",
-                                  attn_table_column_name(names->table, names->of->rows));
-    attn_grid_append_cell(out, names->table, row, names->of->rows);
-    append_site(out, names, names->of->detail, row);
-    if (attn_table_has_role(names->table, names->of->columns, ATTN_ROLE_SITE))
-        append_site(out, names, names->of->columns, row);
+    if (is_named && !r->has_stacks)
+        attn_buffer_append_format(out, "%s ", attn_table_column_name(r->table, r->of->rows));
+    append_cell(out, r->table, row, r->of->rows);
+    append_site(out, r, r->of->detail, row);
 }
 
 /* Appends the name of a row: "2.5" for a head or neuron, "2.5 4>1 keys" for a cell, "mlp 3", "2
  * keys". */
-static void append_row(struct attn_buffer *out, const struct row_names *names, size_t row)
+static void append_row(struct attn_buffer *out, const struct reading *r, size_t row)
 {
-    const struct attn_table *table = names->table;
-    const struct attn_view_columns *of = names->of;
-    const bool has_layer = !attn_table_is_missing(table, row, of->rows);
+    const struct attn_table *table = r->table;
+    const struct attn_view_columns *of = r->of;
     const size_t n = out->size;
 
-    if (of->rows == of->columns || !has_layer) {
-        append_column_side(out, names, row);
+    if (of->rows == of->columns || attn_table_is_missing(table, row, of->rows)) {
+        append_column_side(out, r, row);
     } else if (has_parts(table, of->columns) && !attn_table_is_missing(table, row, of->columns)) {
-        attn_grid_append_cell(out, table, row, of->rows);
-        append_site(out, names, of->columns, row);
-        append_site(out, names, of->detail, row);
-    } else if (attn_table_has_role(table, of->detail, ATTN_ROLE_HEAD)) {
-        append_place(out, names, row, false);
+        append_cell(out, table, row, of->rows);
+        append_site(out, r, of->columns, row);
+        append_site(out, r, of->detail, row);
+    } else if (r->detail_role == ATTN_ROLE_HEAD) {
+        append_place(out, r, row, false);
         attn_buffer_append_char(out, ' ');
-        attn_grid_append_cell(out, table, row, names->query);
-        attn_buffer_append_string(out, names->query != SIZE_MAX ? ">" : "");
-        append_column_side(out, names, row);
+        append_cell(out, table, row, r->query);
+        attn_buffer_append_string(out, r->query != SIZE_MAX ? ">" : "");
+        append_column_side(out, r, row);
     } else {
-        if (!attn_table_has_role(table, of->columns, ATTN_ROLE_SITE))
-            append_column_side(out, names, row);
+        if (r->role != ATTN_ROLE_SITE)
+            append_column_side(out, r, row);
         attn_buffer_append_string(out, out->size > n ? " " : "");
-        append_place(out, names, row, out->size == n);
+        append_place(out, r, row, out->size == n);
     }
 }
 
-/* Appends the group of a row: "pl, none". */
-static void append_group(struct attn_buffer *out, const struct row_names *names, size_t row)
+/* Whether the groups have rows of the table of their own, which then are the places. */
+static bool has_group_rows(const struct reading *r)
 {
-    for (size_t i = 0; i < names->n_label; i++) {
+    return r->of->rows < r->n_label;
+}
+
+/* Whether the places of curves are positions, and not layers. */
+static bool is_by_position(const struct reading *r)
+{
+    return r->of->detail == SIZE_MAX && (r->role == ATTN_ROLE_POSITION || r->role == ATTN_ROLE_KEY);
+}
+
+/* Appends the labels of the items of a row: "pl, none". */
+static void append_labels(const struct reading *r, size_t row, struct attn_buffer *out)
+{
+    for (size_t i = 0; i < r->n_label; i++) {
         attn_buffer_append_string(out, i > 0 ? ", " : "");
-        attn_grid_append_cell(out, names->table, row, i);
+        append_cell(out, r->table, row, i);
     }
 }
 
-/* Appends the group and the place of a row. Places of curves are positions, or otherwise layers;
- * with ATTN_VIEW_SEQUENCE, rows. */
-static void name_row(const struct row_names *names, size_t row, struct attn_buffer *group,
-                     struct attn_buffer *place)
+/* Appends the group of a row: its labels and, of curves, the other side than that of the places. */
+static void append_group(const struct reading *r, size_t row, struct attn_buffer *out)
 {
-    const struct attn_table *table = names->table;
-    const struct attn_view_columns *of = names->of;
-    const bool is_by_position =
-        of->detail == SIZE_MAX && (attn_table_has_role(table, of->columns, ATTN_ROLE_POSITION) ||
-                                   attn_table_has_role(table, of->columns, ATTN_ROLE_KEY));
-    const bool is_of_groups = of->rows < names->n_label; /* each group has a row */
-    const size_t begin = group->size;
+    const size_t begin = out->size;
 
-    append_group(is_of_groups ? place : group, names, row);
-    if (is_of_groups)
+    if (has_group_rows(r))
         return;
-    if (!names->is_curve || (names->traits & ATTN_VIEW_SEQUENCE) != 0) {
-        append_row(place, names, row);
+    append_labels(r, row, out);
+    if (!r->is_curve || r->is_sequence || r->role == ATTN_ROLE_SITE ||
+        r->of->rows == r->of->columns) /* each group has one curve */
         return;
-    }
-    if (attn_table_has_role(table, of->columns, ATTN_ROLE_SITE)) { /* readings of a site */
-        append_place(place, names, row, false);
-        return;
-    }
-    if (is_by_position)
-        append_column_side(place, names, row);
+    attn_buffer_append_string(out, out->size > begin ? ", " : "");
+    if (is_by_position(r))
+        append_place(out, r, row, true);
     else
-        append_place(place, names, row, false);
-    if (of->rows == of->columns) /* each group has one curve */
-        return;
-    attn_buffer_append_string(group, group->size > begin ? ", " : "");
-    if (is_by_position)
-        append_place(group, names, row, true);
-    else
-        append_column_side(group, names, row);
+        append_column_side(out, r, row);
 }
 
-enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
-                                        struct attn_table_cells *cells, struct attn_error *err)
+/* Appends the place of a row: of curves its position, or otherwise its layer; with
+ * ATTN_VIEW_SEQUENCE, and of bars, its name. */
+static void append_name(const struct reading *r, size_t row, struct attn_buffer *out)
 {
-    const size_t n_row = attn_table_n_row(table);
-    const struct row_names names = {.table = table, .n_label = n_label};
-    struct attn_table_axis *groups = &cells->groups;
-
-    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
-    for (size_t i = 0; i < n_row; i++) {
-        append_group(&groups->texts.bytes, &names, i);
-        groups->of_rows[i] = end_label(groups, true);
-    }
-    groups->axis = attn_table_named_axis(groups, "");
-    return attn_buffer_check(&groups->texts.bytes, err);
+    if (has_group_rows(r))
+        append_labels(r, row, out);
+    else if (!r->is_curve || r->is_sequence)
+        append_row(out, r, row);
+    else if (is_by_position(r))
+        append_column_side(out, r, row);
+    else
+        append_place(out, r, row, false);
 }
 
 /* Returns true if row I of the table has a place in bars and curves. */
-static bool is_placed(const struct row_names *names, size_t i)
+static bool has_name(const struct reading *r, size_t i)
 {
-    const char *quantity = attn_table_column(names->table, names->of->values)->quantity;
+    const char *quantity = attn_table_column(r->table, r->of->values)->quantity;
 
     /* totals are drawn beside the parts if they are answers and not changes */
-    if (attn_table_total(names->table, i) != SIZE_MAX &&
+    if (attn_table_total(r->table, i) != SIZE_MAX &&
         !(quantity && strcmp(quantity, ATTN_ANSWER) == 0))
         return false;
-    return !names->is_curve || (names->traits & ATTN_VIEW_SEQUENCE) != 0 ||
-           (!attn_table_is_missing(names->table, i, names->of->rows) &&
-            !attn_table_is_missing(names->table, i, names->of->columns));
+    return !r->is_curve || r->is_sequence ||
+           (!attn_table_is_missing(r->table, i, r->of->rows) &&
+            !attn_table_is_missing(r->table, i, r->of->columns));
 }
 
-enum attn_status attn_table_names_read(const struct attn_table *table,
-                                       const struct attn_table_picture *picture, bool is_curve,
-                                       struct attn_table_cells *cells, struct attn_error *err)
+/* Makes a place of AXIS for each row of the table that has one, in their order, named by APPEND. If
+ * IS_UNIQUE, rows with equal names share it. */
+static enum attn_status
+list_rows(const struct reading *r,
+          void (*append)(const struct reading *, size_t, struct attn_buffer *), bool is_unique,
+          struct attn_table_axis *axis, struct attn_error *err)
 {
-    const struct attn_view_columns *of = &cells->of;
-    const bool is_sequence = (picture->view.traits & ATTN_VIEW_SEQUENCE) != 0;
-    const bool has_positions = attn_table_has_role(table, of->columns, ATTN_ROLE_POSITION);
-    const size_t n_row = attn_table_n_row(table);
-    struct attn_table_axis *groups = &cells->rows, *places = &cells->columns;
-    struct row_names names = {.table = table,
-                              .of = of,
-                              .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
-                              .part = attn_table_find_role(table, ATTN_ROLE_PART),
-                              .n_label = picture->n_label,
-                              .last = find_last_place(table),
-                              .traits = picture->view.traits,
-                              .is_curve = is_curve,
-                              .is_stream = has_stream(table, &picture->view)};
+    const size_t n_row = attn_table_n_row(r->table);
 
-    ATTN_TRY(check_sides(of, err));
-    if (picture->run && has_positions) {
-        names.tokens = cells->tokens;
-        ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
-    }
-    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
-    ATTN_TRY(attn_table_axis_create(places, n_row, n_row, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(axis, n_row, n_row, &r->cells->store, err));
     for (size_t i = 0; i < n_row; i++) {
-        if (!is_placed(&names, i))
+        if (r->is_placed && !r->is_placed(r, i))
             continue;
-        name_row(&names, i, &groups->texts.bytes, &places->texts.bytes);
-        groups->of_rows[i] = end_label(groups, true);
-        places->of_rows[i] = end_label(places, true);
+        append(r, i, &axis->texts.bytes);
+        axis->of_rows[i] = end_label(axis, is_unique);
     }
-    ATTN_TRY(attn_buffer_check(&groups->texts.bytes, err));
-    ATTN_TRY(attn_buffer_check(&places->texts.bytes, err));
+    axis->axis = attn_table_named_axis(axis, "");
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+static enum attn_status read_names(struct reading *r, struct attn_error *err)
+{
+    struct attn_table_axis *groups = &r->cells->rows, *places = &r->cells->columns;
+    const bool has_positions = r->role == ATTN_ROLE_POSITION;
+
+    r->is_placed = has_name;
+    if (r->picture->run && has_positions)
+        ATTN_TRY(read_tokens(r, err));
+    ATTN_TRY(list_rows(r, append_group, true, groups, err));
+    ATTN_TRY(list_rows(r, append_name, true, places, err));
     if (groups->texts.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
-    groups->axis = attn_table_named_axis(groups, "");
-    places->axis = attn_table_named_axis(
-        places, is_curve && has_positions && of->detail == SIZE_MAX
-                    ? attn_table_column_name(table, of->columns)
-                : is_curve && names.is_stream
-                    ? has_stacks(table, of->rows) ? "residual stream" : "after layer"
-                    : attn_table_column_name(table, is_sequence ? of->columns : of->rows));
+    if (r->is_curve && r->is_stream && !(has_positions && r->of->detail == SIZE_MAX))
+        places->axis.title = r->has_stacks ? "residual stream" : "after layer";
+    else
+        places->axis.title = attn_table_column_name(
+            r->table, r->is_sequence || (r->is_curve && has_positions && r->of->detail == SIZE_MAX)
+                          ? r->of->columns
+                          : r->of->rows);
     return ATTN_OK;
+}
+
+/* --- An axis of tokens ------------------------------------------------------------------------ */
+
+/* Appends the token of a row: that of the run at its position, otherwise the text or the id in the
+ * table. A row of parts may have its number only. */
+static void append_text(const struct reading *r, size_t row, struct attn_buffer *out)
+{
+    const size_t columns[] = {r->of->texts, r->are_parts ? r->of->rows : SIZE_MAX,
+                              attn_table_find_role(r->table, ATTN_ROLE_ID)};
+    const struct attn_cell position = attn_table_cell(r->table, row, r->position);
+    size_t n, i = 0;
+    const char *token;
+
+    if (is_position(&position, r->tokens)) {
+        token = attn_token_text(r->tokens, (size_t)position.integer, &n);
+        attn_buffer_append(out, token, n);
+        return;
+    }
+    while (i < 3 && attn_table_is_missing(r->table, row, columns[i]))
+        i++;
+    if (i < 3)
+        append_cell(out, r->table, row, columns[i]);
+    else /* the tokens of items differ */
+        attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
+}
+
+/* Whether a row of tokens is about one of them, and not about all together. */
+static bool has_token(const struct reading *r, size_t row)
+{
+    return r->of->rows == SIZE_MAX || !attn_table_is_missing(r->table, row, r->of->rows);
+}
+
+/* Returns true if ROW begins another text than the row BEFORE: the text after a source, the second
+ * of a pair; or of parts, if one of them has no position. */
+static bool begins_text(const struct reading *r, size_t row, size_t before)
+{
+    const struct attn_cell a = attn_table_cell(r->table, before, r->part);
+    const struct attn_cell b = attn_table_cell(r->table, row, r->part);
+
+    if (r->are_parts)
+        return attn_table_is_missing(r->table, before, r->position) !=
+               attn_table_is_missing(r->table, row, r->position);
+    return attn_cell_word(&a, "source a") < SIZE_MAX && attn_cell_word(&b, "source a") == SIZE_MAX;
+}
+
+/* Makes AXIS of the rows that are tokens. A line separates two texts, of parts the rows without a
+ * position. */
+static enum attn_status read_list(struct reading *r, struct attn_table_axis *axis,
+                                  struct attn_error *err)
+{
+    const bool is_source = role_of(r->table, r->of->rows) == ATTN_ROLE_KEY; /* of parts */
+    size_t last = 0;
+
+    r->position = r->are_parts ? r->of->rows : attn_table_find_role(r->table, ATTN_ROLE_POSITION);
+    r->is_placed = r->are_parts ? NULL : has_token;
+    if (r->picture->run && r->position < SIZE_MAX)
+        ATTN_TRY(read_tokens(r, err));
+    r->tokens += r->are_parts && is_source;
+    ATTN_TRY(list_rows(r, append_text, false, axis, err));
+    for (size_t i = 0; i < attn_table_n_row(r->table); i++) {
+        if (axis->of_rows[i] == SIZE_MAX)
+            continue;
+        axis->begins[axis->of_rows[i]] = axis->of_rows[i] > 0 && begins_text(r, i, last);
+        last = i;
+    }
+    axis->axis.title = attn_table_column_name(r->table, r->are_parts ? r->of->rows : r->of->texts);
+    axis->axis.begins = axis->begins;
+    return ATTN_OK;
+}
+
+enum attn_status attn_table_axes_read(const struct attn_table *table,
+                                      const struct attn_table_picture *picture,
+                                      enum attn_figure kind, struct attn_table_cells *cells,
+                                      struct attn_error *err)
+{
+    struct reading r = begin_reading(table, picture, kind == ATTN_FIGURE_CURVE, cells);
+
+    if (r.are_parts)
+        return read_list(&r, &cells->rows, err);
+    if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
+        return read_list(&r, &cells->columns, err);
+    if (r.of->rows == SIZE_MAX || r.of->columns == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
+    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE || kind == ATTN_FIGURE_STRIP)
+        return read_names(&r, err);
+    if (picture->n_label > 0) {
+        ATTN_TRY(list_rows(&r, append_labels, true, &cells->groups, err));
+        cells->grid.groups = &cells->groups.axis;
+    }
+    return read_grid(&r, err);
 }

@@ -70,16 +70,8 @@ enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error 
 enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_row, size_t n,
                                         struct attn_store **store, struct attn_error *err);
 
-/* Drops the first row or column of AXIS, which has more. N_ROW: rows of the table. */
-void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row);
-
 /* Returns an axis of the texts of AXIS, without positions. */
 struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title);
-
-/* Reads the tokens of the runs of PICTURE: for each run, those of its text and of its source. */
-enum attn_status attn_table_read_tokens(const struct attn_table_picture *picture,
-                                        struct attn_token_texts tokens[ATTN_GRID_N_TOKENS],
-                                        struct attn_error *err);
 
 /* Returns a number of the table, or NaN. */
 float attn_table_number(const struct attn_table *table, size_t row, size_t values);
@@ -101,27 +93,12 @@ bool attn_table_read_head(const struct attn_table *table, size_t row, struct att
  * is quoted. */
 void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width);
 
-/* Appends a cell as a label: a text, a layer with its stack, or a number. Appends nothing if it is
- * missing. */
-void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                           size_t column);
-
-/* Returns true if CELL is a position for which TOKENS (may be NULL) has a text. */
-bool attn_grid_is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens);
-
-/* Reads rows and columns, each of which is a key of rows of the table. */
+/* Makes the rows, columns and groups of CELLS for KIND of figure: of a grid by the keys of the rows
+ * of the table; of bars and curves, in the order of the rows, by their groups and names; of tokens
+ * the columns, and of parts (ATTN_VIEW_PARTS) the rows, one for each row that is a token. */
 enum attn_status attn_table_axes_read(const struct attn_table *table,
                                       const struct attn_table_picture *picture,
-                                      struct attn_table_cells *cells, struct attn_error *err);
-
-/* Reads rows and columns as the groups and the places of bars or a curve, in the order of their
- * first occurrence. */
-enum attn_status attn_table_names_read(const struct attn_table *table,
-                                       const struct attn_table_picture *picture, bool is_curve,
-                                       struct attn_table_cells *cells, struct attn_error *err);
-
-/* Finds the groups of the rows of the table, by its first N_LABEL columns. */
-enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
-                                        struct attn_table_cells *cells, struct attn_error *err);
+                                      enum attn_figure kind, struct attn_table_cells *cells,
+                                      struct attn_error *err);
 
 #endif

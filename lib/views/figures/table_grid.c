@@ -74,17 +74,16 @@ static enum attn_status find_words(const struct attn_column *column,
     return ATTN_OK;
 }
 
-/* Reads the texts of the cells. ROWS [n] is the row of the table for each cell, or SIZE_MAX. */
-static enum attn_status read_texts(const struct attn_table *table, size_t column,
-                                   const size_t *rows, struct attn_table_cells *cells,
+/* Reads the texts of the cells. */
+static enum attn_status read_texts(const struct attn_table *table, struct attn_table_cells *cells,
                                    struct attn_error *err)
 {
-    const size_t n = cells->matrix.n_row * cells->columns.axis.n;
+    const size_t column = cells->of.cells;
     struct attn_token_texts *texts = &cells->texts;
 
-    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_cell cell = attn_table_cell(table, rows[i], column);
+    ATTN_TRY(ATTN_ALLOC(texts->ends, cells->n_cell, err));
+    for (size_t i = 0; i < cells->n_cell; i++) {
+        const struct attn_cell cell = attn_table_cell(table, cells->placed[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
             attn_table_append_label(&texts->bytes, cell.text, cell.size, SIZE_MAX);
@@ -93,36 +92,6 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     cells->grid.cells = texts;
     cells->grid.has_words = attn_table_has_role(table, column, ATTN_ROLE_TOKEN);
     return attn_buffer_check(&texts->bytes, err);
-}
-
-/* Returns true if most cells of the first row repeat the label of their column, as the embedding of
- * a token is the token. PLACED is the row of the table for each cell. */
-static bool repeats_labels(const struct attn_table *table, const struct attn_table_cells *cells,
-                           const size_t *placed)
-{
-    const struct attn_grid_axis *columns = &cells->columns.axis;
-    struct attn_buffer word = {0};
-    const double most = 0.75;
-    size_t n_equal = 0;
-
-    if (!columns->texts || cells->grid.groups || cells->rows.axis.n < 2)
-        return false;
-    for (size_t i = 0; i < columns->n; i++) {
-        const struct attn_cell cell = attn_table_cell(table, placed[i], cells->of.cells);
-        const char *token, *label;
-        size_t n_token, n_label;
-
-        word.size = 0;
-        if (cell.type == ATTN_VALUE_TEXT)
-            attn_escape_append(&word, cell.text, cell.size);
-        n_token = word.size;
-        token = attn_text_trim(word.data, &n_token);
-        label = attn_grid_text(columns, i, &n_label);
-        label = attn_text_trim(label, &n_label);
-        n_equal += n_token > 0 && n_token == n_label && memcmp(token, label, n_label) == 0;
-    }
-    attn_buffer_release(&word);
-    return (double)n_equal >= most * (double)columns->n;
 }
 
 /* Refuses rows A and B of one cell if they are heads of two kinds, as in a layer with mixing beside
@@ -145,61 +114,89 @@ static enum attn_status check_kinds(const struct attn_table *table, size_t a, si
                            attn_quote(other.text, other.size).text);
 }
 
-/* Assigns each row of the table to its cell, within the rows of its group: stores the index of the
- * row in PLACED [n_cell], which has SIZE_MAX in each. Rows without a number have no cell, except on
- * a map of heads. If the table has one total of all parts, notes the share that is shown. */
-static enum attn_status place_rows(const struct attn_table *table,
-                                   const struct attn_table_picture *picture, bool is_map,
-                                   struct attn_table_cells *cells, size_t *placed,
-                                   struct attn_error *err)
+/* Notes the share of the only total of the table that the parts in cells add up to. */
+static void note_share(const struct attn_table *table, struct attn_table_cells *cells)
 {
     const size_t values = cells->of.values;
-    const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t group = cells->grid.groups ? cells->groups.of_rows[i] : 0;
-        const size_t row = cells->rows.of_rows[i] + group * cells->rows.axis.n;
-        const size_t at = cells->columns.of_rows[i];
-
-        if (picture->view.parts && picture->n_label == 0 && attn_table_total(table, i) == 0)
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        if (attn_table_total(table, i) == 0)
             sum = (double)attn_table_number(table, i, values);
-        if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX)
+    for (size_t i = 0; i < cells->n_cell; i++)
+        if (cells->placed[i] < SIZE_MAX)
+            shown += (double)attn_table_number(table, cells->placed[i], values);
+    if (fabs(shown - sum) <= 1e-3 * fabs(sum) || sum == 0)
+        return;
+    snprintf(cells->note, sizeof cells->note, "the parts shown add up to %.3g of %.3g", shown, sum);
+    cells->grid.note = cells->note;
+}
+
+/* Assigns each row of the table to its cell, within the rows of its group. The first row of a cell
+ * counts; in bars and curves (IS_PLOT) others have no place. Rows without a number have none,
+ * except on a map of heads. */
+static enum attn_status place_rows(const struct attn_table *table, bool is_map, bool is_plot,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t n = cells->columns.axis.n, n_row = cells->rows.axis.n;
+    const bool has_groups = cells->grid.groups != NULL;
+
+    cells->n_cell = n_row * n * (has_groups ? cells->groups.texts.n : 1);
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->placed, cells->n_cell, err));
+    for (size_t i = 0; i < cells->n_cell; i++)
+        cells->placed[i] = SIZE_MAX;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        size_t *row = &cells->rows.of_rows[i], *column = &cells->columns.of_rows[i], *at;
+
+        if (*row == SIZE_MAX || *column == SIZE_MAX ||
+            (!is_map && attn_table_is_missing(table, i, cells->of.values)))
             continue;
-        if (placed[row * n + at] != SIZE_MAX) {
-            ATTN_TRY(check_kinds(table, placed[row * n + at], i, err));
-            continue;
-        }
-        if (!is_map && attn_table_is_missing(table, i, values))
-            continue;
-        placed[row * n + at] = i;
-        shown += (double)attn_table_number(table, i, values);
-    }
-    if (fabs(shown - sum) > 1e-3 * fabs(sum) && sum != 0) {
-        snprintf(cells->note, sizeof cells->note, "the parts shown add up to %.3g of %.3g", shown,
-                 sum);
-        cells->grid.note = cells->note;
+        at = &cells->placed[(*row + (has_groups ? cells->groups.of_rows[i] * n_row : 0)) * n +
+                            *column];
+        if (*at == SIZE_MAX)
+            *at = i;
+        else if (is_plot)
+            *row = *column = SIZE_MAX;
+        else
+            ATTN_TRY(check_kinds(table, *at, i, err));
     }
     return ATTN_OK;
 }
 
-/* Puts the number of each placed row into its cell, for pairs of heads also into the cell of the
- * mirrored pair. */
-static void put_numbers(const struct attn_table *table, const size_t *placed, bool is_pairs,
+/* Puts the numbers of column C of the placed rows into the matrix, from FIRST on, for pairs of
+ * heads also into the cell of the mirrored pair; of plots also their intervals, or without these
+ * one standard error on either side. */
+static void put_numbers(const struct attn_table *table, size_t c, size_t first, bool is_pairs,
                         struct attn_table_cells *cells)
 {
     const size_t n = cells->columns.axis.n;
+    const size_t low = attn_table_find_spread(table, c, ATTN_TRAIT_LOW);
+    const size_t high = attn_table_find_spread(table, c, ATTN_TRAIT_HIGH);
+    const size_t se = attn_table_find_spread(table, c, ATTN_TRAIT_SE);
+    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
 
-    for (size_t i = 0; i < cells->matrix.n_row * n; i++) {
-        const float value = attn_table_number(table, placed[i], cells->of.values);
+    for (size_t i = 0; i < cells->n_cell; i++) {
+        const size_t row = cells->placed[i], at = first + i;
+        const float value = attn_table_number(table, row, c);
+        const float error = attn_table_number(table, row, se);
 
-        if (placed[i] < SIZE_MAX)
-            attn_level_matrix_put(&cells->matrix, i / n, i % n, value);
-        if (placed[i] < SIZE_MAX && is_pairs)
-            attn_level_matrix_put(&cells->matrix, i % n, i / n, value);
         if (is_pairs && i % n == i / n)
             attn_level_matrix_put(&cells->matrix, i / n, i % n, 0);
+        if (attn_table_is_missing(table, row, c))
+            continue;
+        attn_level_matrix_put(&cells->matrix, at / n, at % n, value);
+        if (is_pairs)
+            attn_level_matrix_put(&cells->matrix, i % n, i / n, value);
+        if (!cells->lows)
+            continue;
+        cells->lows[at] = has_interval ? attn_table_number(table, row, low) : value - error;
+        cells->highs[at] = has_interval ? attn_table_number(table, row, high) : value + error;
     }
+    if (!cells->lows || (!has_interval && se == SIZE_MAX))
+        return;
+    cells->grid.lows = cells->lows;
+    cells->grid.highs = cells->highs;
+    cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
 }
 
 /* Returns the column with the shares of class K of the rest; SIZE_MAX if it is missing. */
@@ -275,11 +272,10 @@ static void put_bar(struct attn_table_cells *cells, const struct attn_head_type 
 
 /* Puts the name of each placed head into its cell, with its bar, or if there are many columns the
  * letter; without bars on the hue of its kind. */
-static enum attn_status put_kinds(const struct attn_table *table, const size_t *placed,
-                                  bool has_names, struct attn_table_cells *cells,
-                                  struct attn_error *err)
+static enum attn_status put_kinds(const struct attn_table *table, bool has_names,
+                                  struct attn_table_cells *cells, struct attn_error *err)
 {
-    const size_t n = cells->columns.axis.n, n_cell = cells->matrix.n_row * n;
+    const size_t n = cells->columns.axis.n, n_cell = cells->n_cell, *placed = cells->placed;
     const bool has_bars = attn_table_has_rest(table);
     struct attn_token_texts *texts = &cells->texts;
 
@@ -325,84 +321,24 @@ static enum attn_status read_cells(const struct attn_table *table,
 {
     enum { MOST_NAMED = 12 };         /* columns with names instead of letters */
     enum { NAMED = 25, BESIDE = 24 }; /* points: least width of such a column, and beside them */
-    const bool has_texts = !is_map && cells->of.cells != SIZE_MAX;
-    enum attn_status status = ATTN_OK;
-    size_t n_row, n, *placed;
+    const struct attn_table_view *view = &picture->view;
+    size_t n;
 
-    ATTN_TRY(attn_table_axes_read(table, picture, cells, err));
+    ATTN_TRY(attn_table_axes_read(table, picture, is_map ? ATTN_FIGURE_MAP : ATTN_FIGURE_MATRIX,
+                                  cells, err));
+    ATTN_TRY(place_rows(table, is_map, false, cells, err));
+    if (view->parts && picture->n_label == 0)
+        note_share(table, cells);
     n = cells->columns.axis.n;
-    n_row = cells->rows.axis.n * (cells->grid.groups ? cells->groups.texts.n : 1);
-    ATTN_TRY(ATTN_ALLOC(placed, n_row * n, err));
-    for (size_t i = 0; i < n_row * n; i++)
-        placed[i] = SIZE_MAX;
-    status = place_rows(table, picture, is_map, cells, placed, err);
-    if (status == ATTN_OK && has_texts && repeats_labels(table, cells, placed)) {
-        attn_table_axis_drop_first(&cells->rows, attn_table_n_row(table));
-        memmove(placed, placed + n, --n_row * n * sizeof *placed);
-    }
-    ATTN_THEN(status, attn_level_matrix_create(n_row, n, &cells->matrix, err));
-    if (status == ATTN_OK && is_map)
-        status = put_kinds(table, placed,
-                           width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,
-                           cells, err);
-    else if (status == ATTN_OK)
-        put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
-    if (status == ATTN_OK && has_texts)
-        status = read_texts(table, cells->of.cells, placed, cells, err);
-    attn_free(placed);
-    return status;
+    ATTN_TRY(attn_level_matrix_create(cells->n_cell / n, n, &cells->matrix, err));
+    if (is_map)
+        return put_kinds(table, width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,
+                         cells, err);
+    put_numbers(table, cells->of.values, 0, (view->traits & ATTN_VIEW_PAIRS) != 0, cells);
+    return cells->of.cells < SIZE_MAX ? read_texts(table, cells, err) : ATTN_OK;
 }
 
 /* --- Bars and curves -------------------------------------------------------------------------- */
-
-/* Stores the numbers of column C with their intervals, or without these one standard error on
- * either side: in row ROW of the matrix or, if that is SIZE_MAX, in those of their groups. If
- * several rows share a cell, the first is used and the others become unplaced. */
-static void put_series(const struct attn_table *table, size_t c, size_t row, bool has_errors,
-                       struct attn_table_cells *cells)
-{
-    const size_t low = attn_table_find_spread(table, c, ATTN_TRAIT_LOW);
-    const size_t high = attn_table_find_spread(table, c, ATTN_TRAIT_HIGH);
-    const size_t se = attn_table_find_spread(table, c, ATTN_TRAIT_SE);
-    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
-    float value;
-
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t group = row == SIZE_MAX ? cells->rows.of_rows[i] : row;
-        const size_t column = cells->columns.of_rows[i];
-        const size_t at = group * cells->columns.texts.n + column;
-
-        if (cells->rows.of_rows[i] == SIZE_MAX || attn_table_is_missing(table, i, c))
-            continue;
-        if (attn_level_cell(&cells->matrix, group, column, &value) != ATTN_CELL_MASKED) {
-            cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
-            continue;
-        }
-        value = attn_table_number(table, i, c);
-        attn_level_matrix_put(&cells->matrix, group, column, value);
-        cells->lows[at] = has_interval ? attn_table_number(table, i, low)
-                                       : value - attn_table_number(table, i, se);
-        cells->highs[at] = has_interval ? attn_table_number(table, i, high)
-                                        : value + attn_table_number(table, i, se);
-    }
-    if (!has_errors || (!has_interval && se == SIZE_MAX))
-        return;
-    cells->grid.lows = cells->lows;
-    cells->grid.highs = cells->highs;
-    cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
-}
-
-/* Allocates the matrix [n_row, n_column] and the intervals of its numbers. */
-static enum attn_status allocate_series(struct attn_table_cells *cells, size_t n_row,
-                                        size_t n_column, struct attn_error *err)
-{
-    ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->lows, n_row * n_column, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->highs, n_row * n_column, err));
-    for (size_t i = 0; i < n_row * n_column; i++)
-        cells->lows[i] = cells->highs[i] = NAN;
-    return ATTN_OK;
-}
 
 /* Whether column C of reals is drawn beside VALUES. */
 static bool is_beside(const struct attn_column *values, const struct attn_column *c)
@@ -412,9 +348,9 @@ static bool is_beside(const struct attn_column *values, const struct attn_column
     return c->type == ATTN_VALUE_REAL && c->range == values->range && (c->traits & spreads) == 0;
 }
 
-/* Reads each column of the range of the values, from these on, as a group with the name of the
- * column. */
-static enum attn_status read_columns(const struct attn_table *table, struct attn_table_cells *cells,
+/* Makes a group of each column of the range of the values, from these on, in place of those of the
+ * rows. */
+static enum attn_status list_columns(const struct attn_table *table, struct attn_table_cells *cells,
                                      struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table), n = attn_table_n_column(table);
@@ -422,16 +358,17 @@ static enum attn_status read_columns(const struct attn_table *table, struct attn
     struct attn_table_axis *groups = &cells->groups;
 
     ATTN_TRY(attn_table_axis_create(groups, n_row, n, &cells->store, err));
-    ATTN_TRY(allocate_series(cells, n, cells->columns.axis.n, err));
     for (size_t c = cells->of.values; c < n; c++) {
         if (!is_beside(values, attn_table_column(table, c)))
             continue;
-        put_series(table, c, groups->texts.n, true, cells);
+        groups->positions[groups->texts.n] = c;
         attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
         groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
     }
-    cells->matrix.n_row = cells->matrix.n_cell_row = groups->texts.n;
     groups->axis = attn_table_named_axis(groups, "");
+    for (size_t i = 0; i < n_row; i++)
+        cells->rows.of_rows[i] = cells->rows.of_rows[i] < SIZE_MAX ? 0 : SIZE_MAX;
+    cells->rows.axis.n = 1;
     return attn_buffer_check(&groups->texts.bytes, err);
 }
 
@@ -454,65 +391,45 @@ static enum attn_status read_series(const struct attn_table *table,
                                     struct attn_table_cells *cells, struct attn_error *err)
 {
     const bool is_strip = kind == ATTN_FIGURE_STRIP;
+    const bool has_columns = !is_strip && (picture->view.traits & ATTN_VIEW_SERIES) != 0;
+    const size_t *columns = &cells->of.values;
+    size_t n, n_series = 1;
 
     if (is_strip && picture->n_label == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure strip`' has a dot for each group of `items`, and there are "
                               "no groups: `group_by id` makes one of each item");
-    ATTN_TRY(attn_table_names_read(table, picture, kind == ATTN_FIGURE_CURVE, cells, err));
-    if (!is_strip && (picture->view.traits & ATTN_VIEW_SERIES) != 0)
-        return read_columns(table, cells, err);
-    cells->grid.is_ranked = kind == ATTN_FIGURE_BARS && is_ranked(table, picture, &cells->of);
-    ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
-    put_series(table, cells->of.values, SIZE_MAX, !is_strip, cells);
+    ATTN_TRY(attn_table_axes_read(table, picture, kind, cells, err));
+    if (has_columns) {
+        ATTN_TRY(list_columns(table, cells, err));
+        columns = cells->groups.positions;
+        n_series = cells->groups.axis.n;
+    }
+    ATTN_TRY(place_rows(table, has_columns, true, cells, err));
+    n = cells->columns.axis.n;
+    ATTN_TRY(attn_level_matrix_create(n_series * cells->rows.axis.n, n, &cells->matrix, err));
+    cells->grid.is_ranked =
+        !has_columns && kind == ATTN_FIGURE_BARS && is_ranked(table, picture, &cells->of);
+    if (!is_strip) {
+        ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->lows, n_series * cells->n_cell, err));
+        ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->highs, n_series * cells->n_cell, err));
+    }
+    for (size_t i = 0; !is_strip && i < n_series * cells->n_cell; i++)
+        cells->lows[i] = cells->highs[i] = NAN;
+    for (size_t i = 0; i < n_series; i++)
+        put_numbers(table, columns[i], i * n, false, cells);
     return ATTN_OK;
 }
 
 /* --- Tokens, and positions -------------------------------------------------------------------- */
 
-/* Prepares a figure of one row with N columns, of which it has a matrix if HAS_NUMBERS. */
-static enum attn_status begin_row(const struct attn_table *table, size_t n, bool has_numbers,
+/* Prepares the matrix of a figure of one row with N columns. */
+static enum attn_status begin_row(const struct attn_table *table, size_t n,
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
-    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
-    ATTN_TRY(
-        attn_table_axis_create(&cells->columns, attn_table_n_row(table), n, &cells->store, err));
     ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, &cells->store, err));
-    return has_numbers ? attn_level_matrix_create(1, n, &cells->matrix, err) : ATTN_OK;
-}
-
-/* Appends the token of a row: from TOKENS at its position, otherwise the text or id in the
- * table. */
-static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
-                         size_t texts, size_t positions, const struct attn_token_texts *tokens)
-{
-    const struct attn_cell position = attn_table_cell(table, row, positions);
-    const size_t ids = attn_table_find_role(table, ATTN_ROLE_ID);
-    size_t n;
-    const char *token;
-
-    if (!attn_grid_is_position(&position, tokens)) {
-        if (!attn_table_is_missing(table, row, texts))
-            attn_grid_append_cell(out, table, row, texts);
-        else if (!attn_table_is_missing(table, row, ids))
-            attn_grid_append_cell(out, table, row, ids);
-        else /* the tokens of items differ */
-            attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
-        return;
-    }
-    token = attn_token_text(tokens, (size_t)position.integer, &n);
-    attn_buffer_append(out, token, n);
-}
-
-/* Returns true if ROW begins another text than the row BEFORE: the text after a source, or the
- * second of a pair. */
-static bool begins_text(const struct attn_table *table, size_t row, size_t before)
-{
-    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
-    const struct attn_cell a = attn_table_cell(table, before, parts);
-    const struct attn_cell b = attn_table_cell(table, row, parts);
-
-    return attn_cell_word(&a, "source a") < SIZE_MAX && attn_cell_word(&b, "source a") == SIZE_MAX;
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    return attn_level_matrix_create(1, n, &cells->matrix, err);
 }
 
 /* Reads each row of the table that has a position as a token. */
@@ -520,40 +437,25 @@ static enum attn_status read_tokens(const struct attn_table *table,
                                     const struct attn_table_picture *picture,
                                     struct attn_table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = cells->of.texts, rows = cells->of.rows, values = cells->of.values;
-    const size_t n_row = attn_table_n_row(table);
-    const size_t positions = attn_table_find_role(table, ATTN_ROLE_POSITION);
+    const struct attn_view_columns *of = &cells->of;
+    const bool is_list = of->texts < SIZE_MAX && of->rows == of->columns;
     struct attn_table_axis *axis = &cells->columns;
-    size_t n = 0, last = 0;
 
-    for (size_t i = 0; i < n_row; i++)
-        n += rows == SIZE_MAX || !attn_table_is_missing(table, i, rows);
-    if (texts == SIZE_MAX || n == 0 || rows != cells->of.columns)
+    if (is_list && picture->n_label > 0)
+        return attn_table_refuse_groups("tokens", err);
+    if (is_list)
+        ATTN_TRY(attn_table_axes_read(table, picture, ATTN_FIGURE_TOKENS, cells, err));
+    if (axis->axis.n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
-    if (picture->n_label > 0)
-        return attn_table_refuse_groups("tokens", err);
-    ATTN_TRY(begin_row(table, n, true, cells, err));
-    if (picture->run && positions != SIZE_MAX)
-        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
-    for (size_t i = 0; i < n_row; i++) {
-        if (rows != SIZE_MAX && attn_table_is_missing(table, i, rows))
-            continue; /* a row about all tokens together */
-        axis->begins[axis->texts.n] = axis->texts.n > 0 && begins_text(table, i, last);
-        last = i;
-        cells->rows.of_rows[i] = 0;
-        axis->of_rows[i] = axis->texts.n;
-        append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
-        if (!attn_table_is_missing(table, i, values))
-            attn_level_matrix_put(&cells->matrix, 0, axis->texts.n,
-                                  attn_table_number(table, i, values));
-        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
-    }
+    ATTN_TRY(begin_row(table, axis->axis.n, cells, err));
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        cells->rows.of_rows[i] = axis->of_rows[i] < SIZE_MAX ? 0 : SIZE_MAX;
+    ATTN_TRY(place_rows(table, false, false, cells, err));
+    put_numbers(table, of->values, 0, false, cells);
     if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
         cells->grid.note = ATTN_ELLIPSIS " where items differ";
-    axis->axis = attn_table_named_axis(axis, attn_table_column_name(table, texts));
-    axis->axis.begins = axis->begins;
-    return attn_buffer_check(&axis->texts.bytes, err);
+    return ATTN_OK;
 }
 
 /* Reads a range of the list "0-2,4" at *AT, a part of TEXT [n], and moves *AT behind it. */
@@ -581,7 +483,9 @@ static enum attn_status read_spans(const struct attn_table *table,
     float value;
 
     ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
-    ATTN_TRY(begin_row(table, n, true, cells, err));
+    ATTN_TRY(
+        attn_table_axis_create(&cells->columns, attn_table_n_row(table), 0, &cells->store, err));
+    ATTN_TRY(begin_row(table, n, cells, err));
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const struct attn_cell name = attn_table_cell(table, row, cells->of.rows);
         const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
@@ -725,7 +629,8 @@ static enum attn_status read_life(const struct attn_table *table,
     if (at >= n)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure life`' needs a position that attends to itself");
-    ATTN_TRY(begin_row(table, n, false, cells, err));
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(table), n, &cells->store, err));
     ATTN_TRY(ATTN_ALLOC(all, n, err));
     add_sizes(picture->life, all);
     choose_keys(all, n, at, most_keys(options), axis);
@@ -746,41 +651,27 @@ static bool has_numbers(const struct attn_table *table, size_t column)
     return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL || type == ATTN_VALUE_REALS;
 }
 
-/* Reads the rows: position, name and mark. A row without a position is set apart. Positions are
- * those of the text, or with ATTN_ROLE_KEY those of the source. */
+/* Reads the rows of parts: position, name and mark. */
 static enum attn_status read_rows(const struct attn_table *table,
                                   const struct attn_table_picture *picture,
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
-    const bool is_source = attn_table_has_role(table, cells->of.rows, ATTN_ROLE_KEY);
-    const struct attn_token_texts *tokens = picture->run ? &cells->tokens[is_source] : NULL;
-    const size_t n = attn_table_n_row(table);
+    const struct attn_view_columns *of = &cells->of;
     struct attn_table_axis *rows = &cells->rows;
-    bool has_texts = false;
 
-    if (tokens)
-        ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
-    ATTN_TRY(attn_table_axis_create(rows, n, n, &cells->store, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->marks, n, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_cell position = attn_table_cell(table, i, cells->of.rows);
+    ATTN_TRY(attn_table_axes_read(table, picture, ATTN_FIGURE_TOKENS, cells, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->marks, attn_table_n_row(table), err));
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell position = attn_table_cell(table, i, of->rows);
         const bool has_position = position.type == ATTN_VALUE_INTEGER;
-        const bool has_text = !attn_table_is_missing(table, i, cells->of.texts);
 
-        rows->of_rows[i] = i;
         rows->positions[i] = has_position ? (size_t)position.integer : ATTN_GRID_NO_POSITION;
-        rows->begins[i] = i > 0 && has_position != (rows->positions[i - 1] < ATTN_GRID_NO_POSITION);
-        cells->marks[i] = !attn_table_is_missing(table, i, cells->of.marks);
-        has_texts |= has_text && has_position;
-        append_token(&rows->texts.bytes, table, i, has_text ? cells->of.texts : cells->of.rows,
-                     cells->of.rows, tokens);
-        rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
+        cells->marks[i] = !attn_table_is_missing(table, i, of->marks);
+        if (has_position && !attn_table_is_missing(table, i, of->texts))
+            rows->axis.is_named = false;
     }
-    rows->axis = attn_table_named_axis(rows, attn_table_column_name(table, cells->of.rows));
     rows->axis.positions = rows->positions;
-    rows->axis.begins = rows->begins;
-    rows->axis.is_named = !has_texts;
-    return attn_buffer_check(&rows->texts.bytes, err);
+    return ATTN_OK;
 }
 
 /* Reads column C of the table into PART and MATRIX. */
@@ -841,11 +732,7 @@ static enum attn_status read_parts(const struct attn_table *table,
     grid->matrices = cells->matrices;
     grid->parts = cells->parts;
     grid->marks = cells->marks;
-    grid->rows = &cells->rows.axis;
-    grid->columns = &cells->columns.axis;
     grid->name = attn_table_name(table);
-    grid->model = picture->model;
-    grid->has_models = picture->has_models;
     grid->title = picture->view.quantity;
     grid->note = picture->note;
     grid->scale = attn_color_scale_of(ATTN_RANGE_SIGNED, false);
@@ -885,10 +772,6 @@ static enum attn_status read_kind(const struct attn_table *table,
                        attn_table_column_name(table, of->rows));
         return attn_error_hint(err, picture->view.texts > 0 ? "`figure tokens` or `figure bars`"
                                                             : "`figure bars` draws it into a file");
-    }
-    if (picture->n_label > 0) {
-        ATTN_TRY(attn_table_groups_read(table, picture->n_label, cells, err));
-        cells->grid.groups = &cells->groups.axis;
     }
     return read_cells(table, picture, kind == ATTN_FIGURE_MAP, options->figure_width, cells, err);
 }
@@ -955,6 +838,11 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     const bool is_difference = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
     double most;
 
+    figure->rows =
+        picture->view.traits & ATTN_VIEW_SERIES ? &cells->groups.axis : &cells->rows.axis;
+    figure->columns = &cells->columns.axis;
+    figure->model = picture->model;
+    figure->has_models = picture->has_models;
     cells->of = attn_view_columns_find(table, &picture->view);
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
@@ -976,12 +864,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
         column = &of_kl;
     figure->matrices = &cells->matrix;
     figure->n = 1;
-    figure->rows =
-        picture->view.traits & ATTN_VIEW_SERIES ? &cells->groups.axis : &cells->rows.axis;
-    figure->columns = &cells->columns.axis;
     figure->name = column->name;
-    figure->model = picture->model;
-    figure->has_models = picture->has_models;
     figure->scale =
         attn_color_scale_of_column(column, (double)cells->matrix.least, (double)cells->matrix.most);
     figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;

@@ -35,6 +35,8 @@ struct attn_table_cells {
     struct attn_level_matrix *matrices; /* [grid.n] matrices of the parts; own cells */
     struct attn_grid_part *parts;       /* [grid.n] */
     bool *marks;                        /* [rows] */
+    size_t *placed; /* [n_cell] the row of the table in each cell of the matrix; or SIZE_MAX */
+    size_t n_cell;
     struct attn_table_words words;
     struct attn_buffer quantity;  /* quantity with its unit */
     struct attn_buffer both;      /* "position: clean/corrupted", if labels show two texts */

@@ -3,6 +3,7 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "figures/table_axis.h"
 #include "tables/table_internal.h"
 
 #include <stdio.h>
@@ -23,20 +24,14 @@ static void push_options(struct attn_json_writer *json, const struct attn_option
 /* Writes how the next token changes without each head: {"2.5": 0.1457}, KL in nats. */
 static void push_effects(struct attn_json_writer *json, const struct attn_table *effects)
 {
-    const size_t layer = attn_table_find(effects, "layer"), head = attn_table_find(effects, "head");
     const size_t kl = attn_table_find(effects, "kl");
+    struct attn_location at;
 
     attn_json_begin(json, '{');
-    for (size_t i = 0; i < attn_table_n_row(effects); i++) {
-        const struct attn_cell number = attn_table_cell(effects, i, head);
-        char name[32];
-
-        if (number.type != ATTN_VALUE_INTEGER)
-            continue; /* the unchanged run */
-        snprintf(name, sizeof name, "%lld.%lld",
-                 (long long)attn_table_cell(effects, i, layer).integer, (long long)number.integer);
-        attn_json_float(attn_json_key(json, name), (float)attn_table_cell(effects, i, kl).real, 4);
-    }
+    for (size_t i = 0; i < attn_table_n_row(effects); i++)
+        if (attn_table_read_head(effects, i, &at)) /* not the unchanged run */
+            attn_json_float(attn_json_key(json, attn_location_name(&at).text),
+                            (float)attn_table_cell(effects, i, kl).real, 4);
     attn_json_end(json);
 }
 
