@@ -1,5 +1,4 @@
 /* image_input.c - see pixels_internal.h. */
-
 #include "base/status_internal.h"
 #include "base/store.h"
 #include "input/pass.h"
@@ -8,7 +7,6 @@
 #include "run/request.h"
 #include "towers/families/vision_family.h"
 #include "towers/image_patches.h"
-#include "towers/pixel_feed.h"
 #include "towers/pixel_steps.h"
 #include "towers/pixels_internal.h"
 #include "trace/trace_internal.h"
