@@ -9,8 +9,6 @@
 
 #include "attention/attention.h"
 #include "base/status.h"
-#include "model/image_config.h"
-#include "model/part_config.h"
 #include "model/vision_config.h"
 #include "trace/site.h"
 
@@ -19,6 +17,168 @@
 #include <stdint.h>
 
 enum { ATTN_CONFIG_N_END = 8 };
+
+/* The kind of all norms of a model. RMSNorm: Zhang and Sennrich 1910.07467. */
+enum attn_norm {
+    ATTN_NORM_NONE = 0,
+    ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
+    ATTN_NORM_RMSNORM = 2,          /* x / sqrt(mean of x^2 + eps) * w */
+    ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
+    ATTN_NORM_LAYERNORM_NO_BIAS = 4,
+    ATTN_NORM_LAYERNORM_NO_WEIGHT = 5, /* (x - mean) / sqrt(variance + eps) */
+    ATTN_NORM_LAYERNORM_PLUS_ONE = 6,  /* (x - mean) / sqrt(variance + eps) * (1 + w) + b */
+    ATTN_NORM_RMSNORM_NO_WEIGHT = 7,   /* x / sqrt(mean of x^2 + eps) */
+    ATTN_N_NORM
+};
+
+/* The factors of Falcon-H1; 0: no factor. */
+struct attn_factor_config {
+    double attn_in, key, attn_out; /* of the input of q, k and v, of k, and of attn_out */
+    double mixer_in, mixer_out;    /* of the input of Mamba2, and of mixer_out */
+    float mixer_parts[5]; /* of mixer_gate, the channels of v, k and q, and the time steps */
+    double mlp_pre, mlp_out;
+};
+
+/* Where a block normalizes. */
+enum attn_norm_place {
+    ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */
+    ATTN_NORM_POST = 1,   /* their outputs */
+    ATTN_NORM_AROUND = 2, /* the inputs and the outputs */
+    ATTN_NORM_SUM = 3,    /* the stream itself, after each addition */
+    ATTN_N_NORM_PLACE
+};
+
+/* How q and k are normalized before rotation. */
+enum attn_qk_norm {
+    ATTN_QK_NORM_NONE = 0,
+    ATTN_QK_NORM_PER_HEAD = 1,  /* each head separately; all heads share the weights [E] */
+    ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
+    ATTN_QK_NORM_EACH_HEAD = 3, /* each head separately, with separate weights: [H, E] and [G, E] */
+    ATTN_N_QK_NORM
+};
+
+enum attn_positions {
+    ATTN_POSITIONS_NONE = 0,
+    ATTN_POSITIONS_LEARNED = 1,
+    ATTN_POSITIONS_ROTARY = 2,
+    ATTN_POSITIONS_ALIBI = 3, /* a bias of the scores (struct attn_score_bias) */
+    ATTN_N_POSITIONS
+};
+
+/* How the weights of the chosen experts are computed from router_logits. */
+enum attn_expert_weights {
+    /* Softmax over all experts, so that the weights sum to less than 1. */
+    ATTN_EXPERTS_SOFTMAX_ALL = 0,
+    /* The same, divided by the sum over the chosen experts. */
+    ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1,
+    ATTN_EXPERTS_SOFTMAX_CHOSEN = 2,
+    /* Two experts. The weight of the best one is its share of a softmax over the logits that are
+     * not far below its own, by config->router_jitter; that of the second the same over the others.
+     * The weights do not sum to 1 (SparseMixer: Liu et al. 2310.00811). */
+    ATTN_EXPERTS_SOFTMAX_NEAR = 3,
+    /* Sigmoids (struct attn_router_config); the choice goes by them plus a correction. */
+    ATTN_EXPERTS_SIGMOID = 4,
+    ATTN_N_EXPERT_WEIGHTS
+};
+
+/* How sigmoids choose experts: in the N_GROUP_USED of N_GROUP groups of neighbours whose two best
+ * have the largest sums. Their weights are divided by their sum, if is_normalized, then multiplied
+ * by FACTOR. */
+struct attn_router_config {
+    size_t n_group, n_group_used;
+    double factor;
+    bool is_normalized;
+};
+
+enum attn_output_layer {
+    ATTN_OUTPUT_NONE = 0,
+    ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
+    ATTN_OUTPUT_OWN = 2,
+    ATTN_OUTPUT_STREAM = 3, /* the components of the residual stream, without W_U */
+    ATTN_N_OUTPUT_LAYER
+};
+
+/* How learned positions of an image encoder are resampled for a different grid of patches. */
+enum attn_resample {
+    ATTN_RESAMPLE_NONE = 0,  /* a picture of another size is refused */
+    ATTN_RESAMPLE_CUBIC = 1, /* cubic over four rows and columns, a = -0.75 */
+    /* Cubic with antialiasing: as wide as the grid shrinks, a = -0.5. */
+    ATTN_RESAMPLE_ANTIALIAS = 2,
+    ATTN_RESAMPLE_OTHERS = 3, /* as CUBIC, but pictures of the model's own size are as they are */
+    /* Linear, so that the corners of both grids coincide. All numbers are rounded to float32. */
+    ATTN_RESAMPLE_CORNERS = 4,
+    ATTN_N_RESAMPLE
+};
+
+/* The rows of the last stream that the output layer reads. */
+enum attn_pooling {
+    ATTN_POOLING_NONE = 0,           /* it reads each position separately */
+    ATTN_POOLING_FIRST = 1,          /* [CLS] */
+    ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] next to the mean of the patches, 2 d_model wide */
+    /* Image_embed, text_embed or sentence_embed, divided by its length. */
+    ATTN_POOLING_PROJECTED = 3,
+    ATTN_POOLING_LAST = 4, /* the last position whose token is not padding; position 0 if all are */
+    ATTN_POOLING_MEAN = 5, /* the mean of all positions */
+    ATTN_POOLING_MEAN_OF_HEADS = 6, /* the mean of all positions after the head */
+    ATTN_POOLING_FIRST_TWO = 7,     /* [CLS] next to DeiT's token of distillation */
+    ATTN_N_POOLING
+};
+
+/* The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
+ * of the picture, row by row. Positions are learned for [CLS] and for the patches of a picture of
+ * height x width. For other models all fields are 0. */
+struct attn_image_config {
+    size_t n_channel, height, width; /* size of pictures in pixels; 0: any */
+    /* Size of a patch in pixels; above 0 only for image encoders. */
+    size_t patch_height, patch_width;
+    size_t n_register; /* positions between [CLS] and the patches */
+    bool is_distilled; /* the register is DeiT's token of distillation, which has a learned position
+                          and a classifier, as [CLS] */
+    enum attn_resample resample;
+    enum attn_pooling pooling; /* the pooling of the config, for models that read pictures */
+    bool lacks_class;          /* the sequence begins with the registers, without [CLS] */
+    size_t n_frame;            /* equal frames that a picture is read as; 0: 1 */
+};
+
+enum { ATTN_LARGEST_ID = -1, ATTN_LAST_ROW = -2 };
+
+/* Returns the number of patches in a picture of IMAGE's own size; 0 if it is not for an image
+ * encoder. */
+static inline size_t attn_image_n_patch(const struct attn_image_config *image)
+{
+    return image->patch_height == 0
+               ? 0
+               : (image->height / image->patch_height) * (image->width / image->patch_width);
+}
+
+/* Returns the number of positions before the patches: [CLS] and registers. */
+static inline size_t attn_image_n_front(const struct attn_image_config *image)
+{
+    return image->patch_height == 0 ? 0 : !image->lacks_class + image->n_register;
+}
+
+/* Returns how many of them have a learned position. */
+static inline size_t attn_image_n_placed(const struct attn_image_config *image)
+{
+    return !image->lacks_class + image->is_distilled;
+}
+
+struct attn_model;
+struct attn_kernels;
+struct attn_image_grid;
+
+/* Adds the learned positions of GRID to X [T, De]. ROW is scratch [2, De]. */
+typedef void (*attn_add_places_fn)(const struct attn_model *model,
+                                   const struct attn_kernels *kernels,
+                                   const struct attn_image_grid *grid, float *row, float *x);
+
+/* The positions of a picture: n_front for [CLS] and registers, then its patches, row by row. T =
+ * n_front + n_row * n_col. */
+struct attn_image_grid {
+    size_t n_front, n_row, n_col;
+    bool is_usual; /* the learned positions were made for this grid */
+    attn_add_places_fn add_places;
+};
 
 /* What a row of logits is about. */
 enum attn_task {
