@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/os/thread.h"
-#include "base/store.h"
 #include "gradient/tape.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"

@@ -18,7 +18,7 @@
 #include "towers/image_patches.h"
 
 #include "base/dtype_internal.h"
-#include "base/store.h"
+#include "base/memory.h"
 #include "base/text/given.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"

@@ -8,7 +8,7 @@
 #include "model/model_internal.h"
 
 struct attn_session; /* forward/session.h */
-struct attn_store;   /* base/store.h */
+struct attn_store;   /* base/memory.h */
 
 /* Returns the number of patches on a side if they form a square, else 0. */
 size_t attn_image_side(const struct attn_image_config *image);

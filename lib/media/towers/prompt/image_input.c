@@ -1,6 +1,6 @@
 /* image_input.c - see pixels_internal.h. */
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "input/pass.h"
 #include "input/talk.h"
 #include "model/model_internal.h"
