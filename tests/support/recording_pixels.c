@@ -2,7 +2,7 @@
  * pixels. */
 #include "tests/support/recording_pixels.h"
 
-#include "towers/pixel_feed.h"
+#include "towers/image_patches.h"
 
 enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
                                            const struct attn_model *model,

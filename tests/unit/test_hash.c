@@ -1,8 +1,8 @@
 /* Tables of keys from files: keys that collide without a seed do not collide. */
 #include "base/hash.h"
 #include "tests/support/suite.h"
+#include "tokenizer/added_tokens.h"
 #include "tokenizer/models/models_internal.h"
-#include "tokenizer/token_search.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,6 @@
 #include "tests/support/suite.h"
 #include "tool.h"
 #include "towers/image_patches.h"
-#include "towers/pixel_feed.h"
 #include "trace/site_set.h"
 
 #include <math.h>

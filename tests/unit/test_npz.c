@@ -1,5 +1,5 @@
 /* test_npz.c - archives of numpy.savez are read, and what is cut or changed does no harm. */
-#include "formats/npz.h"
+#include "formats/npy.h"
 #include "formats/zip.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

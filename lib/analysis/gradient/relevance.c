@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

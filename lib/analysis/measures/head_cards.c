@@ -5,7 +5,6 @@
 #include "base/os/thread.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "measures/metric.h"
 #include "trace/trace_internal.h"
 

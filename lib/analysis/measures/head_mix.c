@@ -4,7 +4,6 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "kernels/kernels.h"
 #include "measures/head_types.h"
 

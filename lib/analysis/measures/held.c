@@ -1,7 +1,7 @@
 /* held.c - see held.h. */
 #include "measures/held.h"
 
-#include "base/store.h"
+#include "base/memory.h"
 
 #include <string.h>
 

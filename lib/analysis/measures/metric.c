@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/utf8.h"
 #include "trace/trace_internal.h"
 

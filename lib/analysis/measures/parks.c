@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 
 #include <math.h>
 #include <stdlib.h>

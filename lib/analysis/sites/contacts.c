@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

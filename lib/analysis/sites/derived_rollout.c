@@ -13,8 +13,8 @@
 #include "sites/derived_internal.h"
 
 #include "attention/keys.h"
+#include "base/memory.h"
 #include "base/pool_internal.h"
-#include "base/store.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "sites/derived_internal.h"
 
 #include "attention/keys.h"
-#include "base/store.h"
+#include "base/memory.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 

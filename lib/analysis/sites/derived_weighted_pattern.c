@@ -15,7 +15,6 @@
 #include "sites/derived_internal.h"
 
 #include "base/memory.h"
-#include "base/store.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "measures/run_measures.h"

@@ -25,9 +25,9 @@
 #define ATTN_FOREIGN_DICTIONARY_INTERNAL_H
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "base/store.h"
 #include "formats/json.h"
 #include "formats/tensor_files.h"
 #include "kernels/kernels.h"

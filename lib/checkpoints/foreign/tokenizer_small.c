@@ -15,7 +15,6 @@
 #include "foreign/checkpoint.h"
 #include "foreign/foreign.h"
 #include "foreign/pickle.h"
-#include "foreign/tokenizer_lists.h"
 #include "foreign/tokenizer_ranks.h"
 #include "formats/bundle.h"
 

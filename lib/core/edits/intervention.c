@@ -6,7 +6,6 @@
 #include "base/text/given.h"
 #include "base/text/number.h"
 #include "formats/npy.h"
-#include "formats/npz.h"
 #include "formats/tensor_files_internal.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"

@@ -11,6 +11,16 @@
  * checked before there is an array: the header is a Python dict with its three keys once each and
  * no others, and the data have exactly the size of the shape. Nothing in a file is evaluated;
  * arrays of objects, which are pickles, are refused.
+ *
+ * And arrays of .npz files, as numpy.savez writes them: a zip of .npy members that are stored as
+ * they are.
+ *
+ *     struct attn_ndarray array = {.name = "all.npz"};
+ *     attn_npz_read("all.npz", "weights", NULL, &array, &err);
+ *     attn_ndarray_release(&array);
+ *
+ * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
+ * Checksums are not.
  */
 #ifndef ATTN_FORMATS_NPY_H
 #define ATTN_FORMATS_NPY_H
@@ -19,6 +29,7 @@
 #include "base/file.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "formats/ndarray.h"
 
 #include <stddef.h>
 
@@ -68,5 +79,12 @@ enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned c
  * and for tests with bytes in memory. */
 enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
+
+/* Reads the array NAME, or if there is none OTHER (or NULL), of the archive PATH: its shape and its
+ * numbers, as float32, into ARRAY, whose name stays. A member may have ".npy" at its end, as of
+ * numpy.load. ATTN_IO if PATH cannot be read; ATTN_FORMAT if it is no zip file or malformed;
+ * ATTN_UNSUPPORTED for members that are compressed or encrypted; ATTN_INVALID if it has neither. */
+enum attn_status attn_npz_read(const char *path, const char *name, const char *other,
+                               struct attn_ndarray *array, struct attn_error *err);
 
 #endif

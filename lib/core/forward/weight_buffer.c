@@ -1,10 +1,10 @@
 /*
- * weight_buffer.c - see weight_buffer.h.
+ * weight_buffer.c - see forward_internal.h.
  *
  * A matrix that cannot be copied is used in the mapped file. If the file was truncated, the failure
  * is then the same as without a buffer.
  */
-#include "forward/weight_buffer.h"
+#include "forward/forward_internal.h"
 
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"

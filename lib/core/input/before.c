@@ -2,7 +2,6 @@
 #include "input/before.h"
 
 #include "base/memory.h"
-#include "base/store.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"

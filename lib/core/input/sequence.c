@@ -4,7 +4,6 @@
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -2,7 +2,6 @@
 #include "input/talk.h"
 
 #include "base/memory.h"
-#include "base/store.h"
 
 #include <stdio.h>
 #include <string.h>

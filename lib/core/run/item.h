@@ -43,7 +43,7 @@ struct attn_item_label {
     const char *text;
 };
 
-struct attn_store; /* base/store.h */
+struct attn_store; /* base/memory.h */
 
 /* An item. Initialize with = {0}; fields that it lacks stay NULL, empty, or 0. Texts are
  * null-terminated unless their size is beside them. */

@@ -2,8 +2,8 @@
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "edits/edits.h"
 #include "edits/edits_internal.h"
 #include "input/arrays_input.h"

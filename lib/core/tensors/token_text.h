@@ -3,7 +3,7 @@
 #define ATTN_TENSORS_TOKEN_TEXT_H
 
 #include "base/buffer.h"
-#include "base/store.h"
+#include "base/memory.h"
 #include "tensors/output.h"
 
 #include <stdbool.h>

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "tensors/token_text.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"

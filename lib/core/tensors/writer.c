@@ -5,7 +5,6 @@
 #include "base/os/thread.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/given.h"
 #include "formats/float_text.h"
 #include "tensors/format_internal.h"

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "formats/ndarray.h"
 #include "input/encoder.h"
 #include "model/model_internal.h"

@@ -1,5 +1,6 @@
 /* before_pictures.h - the rows of the pictures in a text, made by a tower and its connector. They
- * take the place of the embeddings of the tokens that stand for their cells. */
+ * take the place of the embeddings of the tokens that stand for their cells. The backward pass goes
+ * from the gradient of these rows, through connector and tower, to that of the pixels. */
 #ifndef ATTN_TOWERS_BEFORE_PICTURES_H
 #define ATTN_TOWERS_BEFORE_PICTURES_H
 
@@ -26,12 +27,6 @@ struct attn_host_pictures {
     struct attn_feature_store features; /* of a decoder with a tower; else {0} */
 };
 
-/* Returns the number of cells of picture number I. */
-size_t attn_before_n_cell(const struct attn_before *before, size_t i);
-
-/* Returns input number I with the pool, the cancel flag and the kernels of PASS. */
-struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_t i);
-
 /* Members of the reader of a text with pictures (input/reader.h). */
 enum attn_status attn_before_prepare_pictures(struct attn_before *before,
                                               struct attn_sequence *text,
@@ -39,5 +34,13 @@ enum attn_status attn_before_prepare_pictures(struct attn_before *before,
                                               struct attn_error *err);
 enum attn_status attn_before_make_pictures(struct attn_before_pass *pass, float *rows,
                                            struct attn_error *err);
+
+/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [1 + n_deep,
+ * seen.n_row, d_embed], the gradient of the rows that were made, those of DeepStack last. The
+ * trace of PASS, if it has one, gets the gradients of the tower that it selects, of the shown
+ * pictures. D_PIXELS receives the gradient of the pixels of each picture, one after another; or
+ * NULL. */
+enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
+                                  float *d_pixels, struct attn_error *err);
 
 #endif

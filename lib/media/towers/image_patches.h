@@ -1,12 +1,14 @@
 /* image_patches.h - turns a picture into the rows of a sequence: positions, patches, and learned
- * positions for a grid other than the learned one. For the files of this layer. */
+ * positions for a grid other than the learned one; and feeds it to an encoder of pictures. For the
+ * files of this layer. */
 #ifndef ATTN_TOWERS_IMAGE_PATCHES_H
 #define ATTN_TOWERS_IMAGE_PATCHES_H
 
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 
-struct attn_store; /* base/store.h */
+struct attn_session; /* forward/session.h */
+struct attn_store;   /* base/memory.h */
 
 /* Returns the number of patches on a side if they form a square, else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
@@ -40,6 +42,13 @@ void attn_image_cut(const struct attn_image_config *image, const float *pixels, 
  * frames to the same. */
 void attn_image_add(const struct attn_image_config *image, const float *rows, size_t height,
                     size_t width, float *pixels);
+
+/* Feeds a picture, PIXELS [n_channel, height, width] from the model's preprocessor, otherwise like
+ * attn_session_feed. It is cut into patches, which follow [CLS] and registers;
+ * attn_model_image_grid returns the number of positions, which are all in one feed. Returns
+ * ATTN_INVALID also for sizes that it refuses, and for numbers that are not finite. */
+enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
+                                          size_t height, size_t width, struct attn_error *err);
 
 /* SigLIP's head, for its config (towers/pool_head.c). */
 extern const struct attn_pool_steps attn_siglip_pool;

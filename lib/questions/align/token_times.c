@@ -4,7 +4,6 @@
 #include "align/align_extra.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "machine/rows.h"

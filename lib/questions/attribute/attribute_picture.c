@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "machine/derivative.h"
 #include "predict/answer_internal.h"
-#include "towers/before_backward.h"
+#include "towers/before_pictures.h"
 #include "towers/prompt/picture_prompt.h"
 
 #include <math.h>

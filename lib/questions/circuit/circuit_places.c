@@ -2,7 +2,7 @@
  * paths through the circuit (circuit.h). */
 #include "circuit/circuit_internal.h"
 
-#include "base/store.h"
+#include "base/memory.h"
 #include "measures/head_kind.h"
 #include "measures/run_measures.h"
 #include "trace/trace_internal.h"

@@ -8,8 +8,8 @@
  */
 #include "circuit/circuit_internal.h"
 
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "machine/derivative.h"
 #include "run/host_internal.h"
 

@@ -4,7 +4,6 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"

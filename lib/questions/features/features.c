@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "machine/frame.h"

@@ -4,8 +4,8 @@
  * tokens. For a page it also runs them, up to the last of the heads, to keep their weights. */
 #include "heads/examples_internal.h"
 
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "input/sequence.h"

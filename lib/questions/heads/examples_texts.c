@@ -2,8 +2,8 @@
  * a page the weights of their rows. */
 #include "heads/examples_internal.h"
 
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "machine/frame.h"
 #include "run/host_internal.h"
 #include "sites/trial.h"

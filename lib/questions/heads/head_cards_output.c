@@ -1,7 +1,7 @@
 /* head_cards_output.c - see examples_internal.h. */
 #include "heads/examples_internal.h"
 
-#include "base/store.h"
+#include "base/memory.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
 #include "machine/readout.h"

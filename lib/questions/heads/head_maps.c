@@ -3,8 +3,8 @@
  * parts are added in double precision, in the order of the tokens. */
 #include "heads/head_maps.h"
 
+#include "base/memory.h"
 #include "base/pool_internal.h"
-#include "base/store.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "machine/readout.h"

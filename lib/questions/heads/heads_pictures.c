@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "measures/analysis_internal.h"
 #include "tables/table_internal.h"
-#include "towers/maps/head_pictures.h"
+#include "towers/maps/picture_maps.h"
 
 #include <math.h>
 

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "input/position.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"

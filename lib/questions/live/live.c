@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/given.h"
 #include "base/text/path.h"
 #include "formats/json.h"

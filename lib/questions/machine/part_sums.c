@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "machine/derivative.h"
 #include "machine/readout.h"
 #include "run/host_internal.h"

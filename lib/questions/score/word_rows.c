@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/given.h"
 #include "base/text/utf8.h"
 #include "kernels/kernels.h"

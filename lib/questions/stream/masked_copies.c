@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "model/model_internal.h"

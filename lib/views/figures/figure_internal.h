@@ -3,7 +3,6 @@
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
 #include "base/memory.h"
-#include "base/store.h"
 #include "figures/figure.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"

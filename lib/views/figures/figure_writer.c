@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "figures/table_axis.h"
 #include "pictures/picture_internal.h"
 #include "tensors/labels_internal.h"

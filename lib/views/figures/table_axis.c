@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/escape.h"
 #include "figures/table_grid.h"
 #include "formats/float_text.h"

@@ -6,7 +6,7 @@
 #include "pictures/table_view.h"
 #include "tables/table_internal.h"
 
-struct attn_store;       /* base/store.h */
+struct attn_store;       /* base/memory.h */
 struct attn_table_cells; /* figures/table_grid.h */
 
 /* Indices of the columns of a view in a table; SIZE_MAX if missing. */

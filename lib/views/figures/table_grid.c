@@ -5,7 +5,6 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "base/text/escape.h"
 #include "figures/figure_streams.h"
 #include "measures/head_kind.h"

@@ -2,7 +2,6 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
-#include "base/store.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

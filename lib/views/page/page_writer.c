@@ -22,7 +22,7 @@
 #include "figures/figure_internal.h"
 #include "measures/first_head.h"
 #include "pictures/picture_internal.h"
-#include "towers/maps/head_pictures.h"
+#include "towers/maps/picture_maps.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

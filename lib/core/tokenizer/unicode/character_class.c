@@ -1,4 +1,4 @@
-/* character_class.c - classes of characters, and properties by name. */
+/* character_class.c - classes of characters, properties by name, and lower case. */
 #include "tokenizer/unicode/unicode_internal.h"
 
 #include "base/text/utf8.h"
@@ -32,4 +32,21 @@ const struct attn_unicode_property *attn_unicode_property_find(const char *name)
     return bsearch(name, attn_unicode_properties,
                    (size_t)(attn_unicode_properties_end - attn_unicode_properties),
                    sizeof *attn_unicode_properties, compare_name);
+}
+
+size_t attn_lowercase(uint32_t code_point, uint32_t lower[2])
+{
+    const struct attn_character_range *range;
+
+    lower[0] = code_point;
+    /* I with a dot, the only character whose lower case is two characters. */
+    if (code_point == 0x130) {
+        lower[0] = 'i';
+        lower[1] = 0x307;
+        return 2;
+    }
+    range = attn_character_range_find(attn_lower_cases, attn_lower_cases_end, code_point);
+    if (range && !((code_point - range->first) & range->value & 1))
+        lower[0] = (uint32_t)((int32_t)code_point + (int32_t)(range->value & ~1U) / 2);
+    return 1;
 }

@@ -1,14 +1,12 @@
 /* image_input.c - see pixels_internal.h. */
-
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/store.h"
 #include "input/pass.h"
 #include "input/talk.h"
 #include "model/model_internal.h"
 #include "run/request.h"
 #include "towers/families/vision_family.h"
 #include "towers/image_patches.h"
-#include "towers/pixel_feed.h"
 #include "towers/pixel_steps.h"
 #include "towers/pixels_internal.h"
 #include "trace/trace_internal.h"

@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "base/store.h"
 #include "formats/json_writer.h"
 #include "model/model_internal.h"
 #include "talk/chat.h"

@@ -8,7 +8,6 @@
 #include "model/model_internal.h"
 #include "run/run_internal.h"
 #include "tensors/format_internal.h"
-#include "towers/before_backward.h"
 #include "towers/before_pictures.h"
 #include "towers/pixel_steps.h"
 #include "towers/prompt/picture_prompt.h"
