@@ -190,7 +190,7 @@ struct attn_probes {
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
     struct attn_study_args study;
-    /* Of texts that the model writes (heads_own_texts.c), each of at most `length` tokens: */
+    /* Of texts that the model writes, each of at most `length` tokens: */
     int32_t *texts; /* [n_input, length] owns */
     struct attn_input inputs[ATTN_MOST_OWN_TEXTS];
     size_t n_input;
@@ -203,10 +203,6 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
                                   struct attn_heads_args *args, struct attn_probes *probes,
                                   struct attn_error *err);
 void attn_probes_release(struct attn_probes *probes);
-
-/* Writes the texts of PROBES, whose ids are listed. */
-enum attn_status attn_own_texts_write(struct attn_host *host, const struct attn_request *request,
-                                      struct attn_probes *probes, struct attn_error *err);
 
 /* Refuses sinks and a needle for an encoder. */
 enum attn_status attn_probes_check_causal(const struct attn_host *host,
