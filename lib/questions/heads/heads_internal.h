@@ -1,6 +1,6 @@
 /* heads_internal.h - the parts of `heads`. heads.c is the question, heads_table.c has the columns
  * and the rows, heads_probe.c the probes. Everything that is measured of a head is a reader: those
- * in heads_readers.c, heads_contexts.c, word_pairs.c, heads_pictures.c and head_effects.c. Private
+ * in heads_readers.c, word_pairs.c and head_effects.c. Private
  * to these files and to head_measures.c. */
 #ifndef ATTN_HEADS_HEADS_INTERNAL_H
 #define ATTN_HEADS_HEADS_INTERNAL_H
@@ -142,8 +142,7 @@ struct attn_head_reader {
     void (*release)(void *reading);
 };
 
-extern const struct attn_head_reader attn_word_pairs_reader, attn_head_pictures_reader,
-    attn_head_effects_reader, attn_head_sinks_reader, attn_head_needle_reader;
+extern const struct attn_head_reader attn_word_pairs_reader, attn_head_effects_reader;
 extern const struct attn_head_reader *const attn_head_readers[ATTN_N_HEAD_READER];
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; empty if there are no pairs of
