@@ -2,7 +2,6 @@
  * expected, and for a name that does not exist with the one that was probably meant. */
 #include "cmd/line/options_internal.h"
 
-#include "cmd/line/defaults.h"
 #include "cmd/line/help.h"
 #include "cmd/line/report.h"
 
