@@ -1,5 +1,5 @@
 /* generate.c - attn-cli generate: generates tokens and shows their attention. */
-#include "cmd/args/listing.h"
+#include "cmd/args/question.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"

@@ -4,7 +4,6 @@
 #include "cmd/line/help.h"
 #include "cmd/args/document.h"
 #include "cmd/line/command.h"
-#include "cmd/line/help_json.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"

@@ -1,5 +1,5 @@
 /* run.c - attn-cli run: runs a text and writes its attention. */
-#include "cmd/args/listing.h"
+#include "cmd/args/question.h"
 #include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"

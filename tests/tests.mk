@@ -99,7 +99,7 @@ $(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # It reads the command line, which is no part of the library.
-$(BUILD)/tests/fuzz/fuzz_options: $(addprefix $(BUILD)/,$(addprefix cmd/line/,options.o option.o settings.o forms.o defaults.o foreign_names.o) $(REPORT_OBJECTS))
+$(BUILD)/tests/fuzz/fuzz_options: $(addprefix $(BUILD)/,$(addprefix cmd/line/,options.o option.o forms.o defaults.o) $(REPORT_OBJECTS))
 
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)

@@ -11,7 +11,7 @@
 
 struct items_args {
     struct attn_items_args asked; /* if items.path is NULL, none of these options is given */
-    bool is_listed;               /* `each.path` is the value of another option (listing.h) */
+    bool is_listed;               /* `each.path` is the value of another option (question.h) */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \

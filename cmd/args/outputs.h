@@ -4,6 +4,7 @@
 
 #include "cmd/args/picture.h"
 #include "cmd/args/prompt.h"
+#include "cmd/line/command.h"
 #include "cmd/line/options.h"
 
 #include "tool.h"
@@ -152,5 +153,15 @@ struct tables_run {
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
                               const struct attn_table_picture *picture, size_t n_largest,
                               struct attn_sink *out, struct attn_error *err);
+
+/* --- Which outputs an option affects ---------------------------------------------------------- */
+
+/* Refuses an option of CALL that affects none of its outputs: the files of OUTPUT, the heat map of
+ * PICTURE, and SHOWN, the media (enum attn_medium) that the command prints anyway. A table, tensors
+ * and the first screen are only printed if there is no other output. FIGURE is the kind of figure
+ * that is drawn without --figure. */
+enum attn_status effects_check(const struct call *call, const struct output_args *output,
+                               const struct picture_args *picture, unsigned shown,
+                               enum attn_figure figure, struct attn_error *err);
 
 #endif

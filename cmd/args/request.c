@@ -1,7 +1,7 @@
 /* request.c - see request.h. */
 #include "cmd/args/request.h"
 
-#include "cmd/args/effects.h"
+#include "cmd/args/outputs.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"

@@ -1,6 +1,4 @@
-/* defaults.c - see defaults.h. */
-#include "cmd/line/defaults.h"
-
+/* defaults.c - see options.h. */
 #include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/report.h"

@@ -3,8 +3,8 @@
  * and scales from numbers to places in a map.
  */
 #include "measures/head_kind.h"
-#include "pictures/color_line.h"
 #include "pictures/colormap_internal.h"
+#include "terminal/heatmap_internal.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"

@@ -1,5 +1,5 @@
 /* test_held.c - the store of events that are played again. */
-#include "measures/held.h"
+#include "measures/run_measures.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -177,11 +177,6 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out);
  * gradient of mlp_pre, and d_mlp_linear is set. NORM is the norm of mlp_post, if it has weights. */
 void attn_activation_back(struct attn_backward *b, const struct attn_norm_weights *norm);
 
-/* The backward pass of a layer with experts: computes the gradient of their input, in d_normed,
- * from D_OUT (backward_experts.c). */
-void attn_experts_back(struct attn_backward *b, const struct attn_block_weights *w,
-                       const float *d_out);
-
 /* The backward pass of attention: computes d_q, d_k and d_v from d_z. d_q and d_k are those of q
  * and k as used for the scores. All keys and values have gradients. */
 void attn_attention_back(struct attn_backward *b);

@@ -88,4 +88,20 @@ double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct at
 /* Returns true if KEY is a park; after attn_head_mixes_find. */
 bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key);
 
+/* Returns how well a head opens a view, for comparison. LOOK is its largest weight on a word
+ * (attn_head_mixes_look). EFFECT is how the next token changes without it, KL in nats; NaN:
+ * unknown. Of heads that look hard at one word, the one with the largest effect comes first;
+ * without effects the one that looks hardest. */
+double attn_first_head_rank(double look, double effect);
+
+/* Returns how the next token changes without the head AT, KL in nats, by a table of EFFECTS (as of
+ * struct attn_picture_options); NaN if it is unknown. */
+double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at);
+
+/* Returns the rank of the head AT of a run with MIXES, with EFFECTS, or NULL. Stores its weight and
+ * its key in *look and *key. */
+double attn_first_head_rank_of(const struct attn_table *effects,
+                               const struct attn_head_mixes *mixes, const struct attn_location *at,
+                               double *look, size_t *key);
+
 #endif

@@ -17,7 +17,6 @@
 #ifndef ATTN_MEASURES_RUN_MEASURES_H
 #define ATTN_MEASURES_RUN_MEASURES_H
 
-#include "measures/held.h"
 #include "measures/metric.h"
 #include "measures/parks.h"
 #include "run/run_internal.h"
@@ -27,6 +26,26 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 
 /* The same for the tokens of its source. */
 struct attn_metric_settings attn_run_source_settings(const struct attn_run *run);
+
+/* Keeps the events of a trace, and plays them again: for receivers that first have to know what
+ * only the last event says. */
+struct attn_held;
+
+/* Creates an empty store of at most MOST bytes of numbers. The caller frees *held. */
+enum attn_status attn_held_create(size_t most, struct attn_held **held, struct attn_error *err);
+void attn_held_free(struct attn_held *held); /* NULL is allowed */
+
+/* Copies EVENT (attn_trace_fn; USER is the struct attn_held). The first event that has no room
+ * empties the store, and those after it are not kept. */
+enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err);
+
+/* Whether all events that came are kept. */
+bool attn_held_is_whole(const struct attn_held *held);
+
+/* Calls the function of TO, whose selection is ignored, with each event, in their order. */
+enum attn_status attn_held_play(const struct attn_held *held, const struct attn_trace *to,
+                                struct attn_error *err);
 
 enum { ATTN_PARKING_HELD = 16 << 20 };
 

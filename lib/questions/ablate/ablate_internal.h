@@ -1,7 +1,6 @@
 /* ablate_internal.h - shared by the files of `ablate`. Two procedures share the columns: ablate.c
  * for heads, MLPs, layers and neurons, ablate_pictures.c for pictures. ablate_parts.c lists the
- * tensors that are switched off, ablate_runs.c runs the model without them, ablate_table.c makes
- * the table. */
+ * tensors that are switched off, ablate_runs.c runs the model without them. */
 #ifndef ATTN_ABLATE_ABLATE_INTERNAL_H
 #define ATTN_ABLATE_ABLATE_INTERNAL_H
 
@@ -129,28 +128,7 @@ enum attn_status attn_ablate_read_order(const struct attn_table *table, enum att
 enum attn_status attn_ablate_try_controls(struct attn_ablation *ablation, bool has_own_control,
                                           double *changes, struct attn_error *err);
 
-/* --- The table (ablate_table.c) --------------------------------------------------------------- */
-
-enum { ATTN_ABLATE_N_COLUMN = 17, ATTN_ABLATE_N_VIEW = 4 };
-
-extern const struct attn_column attn_ablate_columns[ATTN_ABLATE_N_COLUMN];
-extern const struct attn_table_view attn_ablate_views[ATTN_ABLATE_N_VIEW];
-
-const char *attn_ablate_part_name(enum attn_ablate_by by);
-
 /* Whether ROW of TABLE is of a layer without attention. */
 bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row);
-
-/* `draw`, `shows` and `derive` of the procedure. */
-void attn_ablate_draw(const void *given, struct attn_drawn *drawn);
-uint64_t attn_ablate_shows(const void *state);
-enum attn_status attn_ablate_derive(const void *given, const struct attn_fold_means *means,
-                                    struct attn_error *err);
-
-/* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random
- * choices; NULL: the row of the base. */
-enum attn_status attn_ablate_append(struct attn_ablation *ablation, size_t i,
-                                    const struct attn_reply *reply, const double *controls,
-                                    struct attn_error *err);
 
 #endif

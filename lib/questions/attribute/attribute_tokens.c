@@ -6,7 +6,6 @@
 #include "attention/keys.h"
 #include "base/status_internal.h"
 #include "gradient/gradient.h"
-#include "gradient/relevance.h"
 #include "kernels/kernels.h"
 #include "machine/derivative.h"
 #include "model/model_internal.h"

@@ -5,9 +5,8 @@
  *     circuit_runs.c     selects circuits, and runs them
  *     circuit_scores.c   scores of edges
  *     circuit_curve.c    circuits of several sizes, beside random ones
- *     circuit_file.c     files of circuits
  *     circuit_places.c   where its parts work, and its paths
- *     circuit.c          the question
+ *     circuit.c          the question, and files of circuits
  */
 #ifndef ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
 #define ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
@@ -124,13 +123,6 @@ enum attn_status attn_circuit_check_difference(double whole, struct attn_error *
 enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
                                            const struct attn_fold_means *means,
                                            struct attn_error *err);
-
-/* --- circuit_file.c --------------------------------------------------------------------------- */
-
-/* Marks the edges of the table PATH, as CSV, in CHOSEN [n_reader, n_writer], which is zeroed.
- * Errors have a stage. */
-enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *edges,
-                                   unsigned char *chosen, struct attn_error *err);
 
 /* --- circuit_places.c ------------------------------------------------------------------------- */
 

@@ -92,7 +92,7 @@ struct attn_patching {
     struct attn_wiring edges; /* owns; of paths */
 };
 
-/* --- patch_parts.c ---------------------------------------------------------------------------- */
+/* --- patch_runs.c ----------------------------------------------------------------------------- */
 
 /* Minimum difference of the metric between both runs. */
 #define ATTN_PATCH_SMALLEST_DIFFERENCE 1e-4
@@ -102,9 +102,6 @@ bool attn_patch_is_to_noise(const struct attn_patch_args *args);
 
 /* Returns the number of the head or neuron of PART; 0 if it has neither. */
 size_t attn_patch_unit(const struct attn_patch_part *part);
-
-/* Returns true if the rows of PART are those of the source, not of the text. */
-bool attn_patch_is_of_source(const struct attn_patching *patch, const struct attn_patch_part *part);
 
 /* Returns true if heads of the encoder are parts: the sources of both runs differ, and no positions
  * are chosen, which are those of the text. */
@@ -119,8 +116,6 @@ bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_pat
 /* Sets can_restore. Returns ATTN_INVALID if both replies are equal, except for an item, as over
  * items only the mean difference counts. */
 enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct attn_error *err);
-
-/* --- patch_runs.c ----------------------------------------------------------------------------- */
 
 /* Finds the answer, prepares the corrupted run, and resolves places and queries. */
 enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_error *err);

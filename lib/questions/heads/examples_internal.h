@@ -1,5 +1,5 @@
-/* examples_internal.h - the examples of heads with their weights: examples.c finds them,
- * examples_texts.c reads their texts, examples_page.c writes them. */
+/* examples_internal.h - the examples of heads with their weights: examples.c finds them
+ * and reads their texts, examples_page.c writes them. */
 #ifndef ATTN_HEADS_EXAMPLES_INTERNAL_H
 #define ATTN_HEADS_EXAMPLES_INTERNAL_H
 
@@ -59,10 +59,6 @@ struct attn_example_set {
     struct attn_card_text *texts; /* [n_text] */
     size_t n_text;
 };
-
-/* Reads the texts of the examples from STREAM, from its first item on. */
-enum attn_status attn_examples_read_texts(struct attn_example_set *set, struct attn_stream *stream,
-                                          struct attn_error *err);
 
 /* Appends the examples as the JSON object that the page shows (page/examples.js). */
 void attn_examples_append_page(const struct attn_example_set *set, struct attn_buffer *out);

@@ -1,6 +1,6 @@
 /* heads_internal.h - the parts of `heads`. heads.c is the question, heads_table.c has the columns
  * and the rows, heads_probe.c the probes. Everything that is measured of a head is a reader: those
- * in heads_readers.c, heads_contexts.c, word_pairs.c, heads_pictures.c and head_effects.c. Private
+ * in heads_readers.c, word_pairs.c and head_effects.c. Private
  * to these files and to head_measures.c. */
 #ifndef ATTN_HEADS_HEADS_INTERNAL_H
 #define ATTN_HEADS_HEADS_INTERNAL_H
@@ -142,8 +142,7 @@ struct attn_head_reader {
     void (*release)(void *reading);
 };
 
-extern const struct attn_head_reader attn_word_pairs_reader, attn_head_pictures_reader,
-    attn_head_effects_reader, attn_head_sinks_reader, attn_head_needle_reader;
+extern const struct attn_head_reader attn_word_pairs_reader, attn_head_effects_reader;
 extern const struct attn_head_reader *const attn_head_readers[ATTN_N_HEAD_READER];
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; empty if there are no pairs of
@@ -190,7 +189,7 @@ struct attn_probes {
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
     struct attn_study_args study;
-    /* Of texts that the model writes (heads_own_texts.c), each of at most `length` tokens: */
+    /* Of texts that the model writes, each of at most `length` tokens: */
     int32_t *texts; /* [n_input, length] owns */
     struct attn_input inputs[ATTN_MOST_OWN_TEXTS];
     size_t n_input;
@@ -203,10 +202,6 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
                                   struct attn_heads_args *args, struct attn_probes *probes,
                                   struct attn_error *err);
 void attn_probes_release(struct attn_probes *probes);
-
-/* Writes the texts of PROBES, whose ids are listed. */
-enum attn_status attn_own_texts_write(struct attn_host *host, const struct attn_request *request,
-                                      struct attn_probes *probes, struct attn_error *err);
 
 /* Refuses sinks and a needle for an encoder. */
 enum attn_status attn_probes_check_causal(const struct attn_host *host,

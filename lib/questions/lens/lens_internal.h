@@ -1,12 +1,10 @@
-/* lens_internal.h - the parts of the lens: lens.c reads streams, lens_table.c has the table,
- * lens_map.c the maps that carry a layer to the last one. Private to lens*.c. */
+/* lens_internal.h - the parts of the lens: lens.c reads streams and the maps that carry a layer to
+ * the last one, lens_table.c has the table. Private to lens*.c. */
 #ifndef ATTN_LENS_LENS_INTERNAL_H
 #define ATTN_LENS_LENS_INTERNAL_H
 
 #include "lens/lens.h"
 #include "machine/frame.h"
-
-/* --- The table (lens_table.c) ----------------------------------------------------------------- */
 
 struct attn_lens_run {
     struct attn_frame frame; /* its session computes readings with the output layer */
@@ -93,28 +91,5 @@ uint64_t attn_lens_shows(const void *state);
 enum attn_status attn_lens_append(struct attn_lens_run *lens,
                                   const struct attn_lens_reading *reading, const double *values,
                                   struct attn_error *err);
-
-/* --- Maps (lens_map.c) ------------------------------------------------------------------------ */
-
-/* The map of the output of a layer: y = weight x + bias. */
-struct attn_layer_map {
-    float *weight; /* [d, d] owns; rows belong to y; NULL: the output is read as it is */
-    float *bias;   /* [d] owns; or NULL */
-};
-
-struct attn_lens_maps {
-    struct attn_layer_map *items; /* [n] owns; one per layer */
-    size_t n, d;                  /* number of layers; width of the stream */
-    const char *folder;           /* borrowed */
-};
-
-/* Reads the maps in FOLDER for a model of CONFIG. ATTN_INVALID if it has none, ATTN_FORMAT for
- * another shape or type. Errors have a stage. Release *maps after a failure, too. */
-enum attn_status attn_lens_maps_read(const char *folder, const struct attn_config *config,
-                                     struct attn_lens_maps *maps, struct attn_error *err);
-void attn_lens_maps_release(struct attn_lens_maps *maps); /* {0} is allowed */
-
-/* Sets Y [d] to the map of layer I, which has one, of X [d]. Sums are double, in index order. */
-void attn_lens_map_apply(const struct attn_lens_maps *maps, size_t i, const float *x, float *y);
 
 #endif

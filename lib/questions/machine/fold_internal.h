@@ -4,12 +4,10 @@
  *
  *     fold_labels.c     copies the labels of an item that name its group and its cluster
  *     fold_clusters.c   units: items, or clusters of items that depend on each other; their errors
- *     fold_keys.c       rows that only some items have
- *     fold_groups.c     the moments of a group, and the means that they give
- *     fold_pairs.c      items that wait for their partner
+ *     fold_groups.c     the moments of a group, the means that they give; rows that only some items
+ *                       have
  *     fold_resamples.c  rows of a group, or of the difference of two, with intervals
- *     fold_layout.c     the columns of the table of all items, and its rows
- *     fold.c            takes items, makes the table
+ *     fold.c            takes items, some of which wait for their partner; makes the table
  */
 #ifndef ATTN_MACHINE_FOLD_INTERNAL_H
 #define ATTN_MACHINE_FOLD_INTERNAL_H
@@ -68,7 +66,7 @@ struct attn_fold_group {
 
 struct attn_fold_waiting;
 
-/* The items of `paired`, which wait for their partners (fold_pairs.c). */
+/* The items of `paired`, which wait for their partners (fold.c). */
 struct attn_fold_pairing {
     struct attn_item_sides of;
     struct attn_fold_waiting **lists; /* owns */
@@ -179,17 +177,6 @@ struct attn_fold_spread attn_fold_spread_find(const struct attn_fold *fold,
                                               const struct attn_fold_sample *sample, size_t i,
                                               size_t k);
 
-/* --- Keys ------------------------------------------------------------------------------------- */
-
-/* Adds the rows of TABLE, of an item, that the fold does not have, each after the row before it. */
-enum attn_status attn_fold_keys_add(struct attn_fold *fold, const struct attn_table *table,
-                                    struct attn_error *err);
-
-/* Finds the rows of the fold in TABLE, whose rows were added: PLACES [n_row] counts from 1; 0: the
- * item lacks the row. The caller owns *PLACES even after a failure. */
-enum attn_status attn_fold_keys_find(const struct attn_fold *fold, const struct attn_table *table,
-                                     size_t **places, struct attn_error *err);
-
 /* --- Groups ----------------------------------------------------------------------------------- */
 
 /* Returns a cell as a number; NaN if it is missing. */
@@ -202,20 +189,6 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
                                      const struct attn_item_result *b, struct attn_error *err);
 
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
-
-/* --- Pairs ------------------------------------------------------------------------------------ */
-
-/* Reads `paired`. */
-enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error *err);
-
-enum attn_status attn_fold_table_copy(const struct attn_table *table, struct attn_table **copy,
-                                      struct attn_error *err);
-
-/* Adds the difference between RESULT and its partner, or stores RESULT until its partner comes. */
-enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_item_result *result,
-                                     bool is_b, struct attn_error *err);
-
-void attn_fold_pairs_release(struct attn_fold *fold);
 
 /* --- Resamples -------------------------------------------------------------------------------- */
 
@@ -256,27 +229,5 @@ enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,
 size_t attn_fold_count_bounded(const struct attn_fold *fold);
 void attn_fold_sample_bounds(const struct attn_fold_sample *sample, size_t number,
                              struct attn_cell cells[2]);
-
-/* --- Layout ----------------------------------------------------------------------------------- */
-
-/* Returns how the column at index PLACE of the form is folded. */
-struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t place);
-
-/* Creates the table for the item columns COLUMNS [n], without rows. */
-enum attn_status attn_fold_layout_create(const struct attn_fold *fold,
-                                         const struct attn_fold_column *columns, size_t n_column,
-                                         struct attn_table **table, struct attn_error *err);
-
-/* Appends a row with COLUMNS [n] to TABLE, with some value in every column that a study may
- * fill. */
-enum attn_status attn_fold_layout_fill(const struct attn_fold *fold,
-                                       const struct attn_fold_column *columns, size_t n_column,
-                                       struct attn_table *table, struct attn_error *err);
-
-/* Appends ROW of SAMPLE to TABLE. CELLS [its columns] already has the labels at the beginning. */
-enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
-                                         const struct attn_fold_sample *sample, size_t row,
-                                         struct attn_cell *cells, struct attn_table *table,
-                                         struct attn_error *err);
 
 #endif

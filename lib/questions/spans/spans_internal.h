@@ -1,5 +1,5 @@
-/* spans_internal.h - the parts of `spans`: spans.c has the question and its table, spans_places.c
- * finds the spans, spans_sums.c measures them, spans_effects.c hides them. Private to spans*.c. */
+/* spans_internal.h - the parts of `spans`: spans.c has the question and its table and hides
+ * spans, spans_places.c finds them, spans_sums.c measures them. Private to spans*.c. */
 #ifndef ATTN_SPANS_SPANS_INTERNAL_H
 #define ATTN_SPANS_SPANS_INTERNAL_H
 
@@ -96,8 +96,5 @@ enum attn_status attn_spans_score(struct attn_spans_run *spans, struct attn_erro
 
 /* Returns the mean of MEASURE; NaN without numbers. ATTN_SPANS_COPIED is a sum. */
 double attn_spans_mean(const struct attn_span_sums *sums, int measure);
-
-/* Fills the effects of `measured`. */
-enum attn_status attn_spans_hide(struct attn_spans_run *spans, struct attn_error *err);
 
 #endif

@@ -64,13 +64,6 @@ struct attn_item_sides {
 enum attn_status attn_item_sides_read(const char *name, const char *text,
                                       struct attn_item_sides *sides, struct attn_error *err);
 
-/* Initializes CSV from TEXT, the header of a file of items called NAME, and finds the key of each
- * column; or WORDS, unless it is NULL. Uses the separator of CSV, or the first one with which some
- * column contains inputs, or words. */
-enum attn_status attn_items_read_header(struct attn_csv_reader *csv, struct attn_word_lines *words,
-                                        const char *name, const char *text, size_t size,
-                                        struct attn_error *err);
-
 /* Returns the key that WORD [size], the name of a column, probably means; NULL if it is a key, or
  * no such name. */
 const char *attn_items_meant(const char *word, size_t size);

@@ -6,7 +6,7 @@
 
 #include "base/text/escape.h"
 #include "figures/table_axis.h"
-#include "measures/first_head.h"
+#include "measures/head_mix.h"
 #include "measures/metric.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"

@@ -7,7 +7,7 @@
 #include "figures/text_flow.h"
 #include "figures/under_aim.h"
 #include "figures/under_layout.h"
-#include "measures/first_head.h"
+#include "measures/head_mix.h"
 
 #include "base/status_internal.h"
 #include "measures/head_kind.h"

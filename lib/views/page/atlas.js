@@ -1,6 +1,6 @@
 // atlas.js - the atlas of heads over many texts: each head as a point by two measures that the
 // reader chooses, colored by kind, and the cards of chosen heads. It stands above the map and the
-// table of a page of heads. The object that it draws is described in page_atlas.c; a point is a row
+// table of a page of heads. The object that it draws is described in page_question.c; a point is a row
 // of the table.
 'use strict';
 (() => {

@@ -5,7 +5,7 @@
  * in this order,
  *
  *     schema, version, theme, nothing, colormaps     nothing: colors of cells without a value
- *     table, examples, atlas  of a question (page_question.c; heads/examples_page.c; page_atlas.c)
+ *     table, examples, atlas  of a question (page_question.c; heads/examples_page.c)
  *     model, ..., tensors     a run, its tokens and how it is shown first (attn_page_push_run)
  *     vectors, maps, picture, parks, ..., heads, predictions   what was found
  *     live, story, language   of a live page (page_live.c)
@@ -223,10 +223,6 @@ enum attn_status attn_page_question_init(struct attn_page *page, const struct at
                                          const struct attn_table_picture *drawn,
                                          struct attn_error *err);
 void attn_page_question_release(struct attn_page_question *question);
-
-/* Writes the cards of the heads in TABLE as the member `atlas` (page_atlas.c). */
-enum attn_status attn_page_push_atlas(struct attn_json_writer *json, const struct attn_table *table,
-                                      const struct attn_head_cards *cards, struct attn_error *err);
 
 /* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "figures/bow_layout.h"
 #include "figures/table_picture.h"
 #include "figures/under_layout.h"
-#include "measures/first_head.h"
+#include "measures/head_mix.h"
 
 #include "base/memory.h"
 #include "base/sink.h"

@@ -20,7 +20,7 @@
 #include "base/text/path.h"
 #include "base/version.h"
 #include "figures/figure_internal.h"
-#include "measures/first_head.h"
+#include "measures/head_mix.h"
 #include "pictures/picture_internal.h"
 #include "towers/maps/picture_maps.h"
 #include "trace/trace_internal.h"

@@ -18,7 +18,7 @@
 #include "base/text/fixed_text.h"
 #include "base/text/path.h"
 #include "figures/table_axis.h"
-#include "measures/first_head.h"
+#include "measures/head_mix.h"
 #include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer.h"
