@@ -2,8 +2,7 @@
  * weights, a ring for the weight of the query itself, and the weights below the words. At the query
  * arcs stand side by side, and none covers another. Keys of a text of several lines are folded; if
  * it still has several lines, it is drawn as tokens. */
-#include "figures/figure_arcs.h"
-#include "figures/text_flow.h"
+#include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
 
