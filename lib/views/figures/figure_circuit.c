@@ -407,13 +407,6 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout,
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Adds the scratch buffer. */
-static void add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
-{
-    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
-    pen->scratch.size = 0;
-}
-
 /* Adds the scratch buffer as a line below the figure, cut to the width, with the middle at Y, and
  * empties it. */
 static void add_line(struct attn_figure_pen *pen, double y)
@@ -424,8 +417,8 @@ static void add_line(struct attn_figure_pen *pen, double y)
     while (line->size > 0 && scratch_width(pen, size) > room)
         for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
             line->size--;
-    add_scratch(pen, attn_figure_text(ATTN_FIGURE_PAD, y + 0.35 * size, size, pen->faint,
-                                      ATTN_ANCHOR_START));
+    attn_figure_add_scratch(pen, attn_figure_text(ATTN_FIGURE_PAD, y + 0.35 * size, size,
+                                                  pen->faint, ATTN_ANCHOR_START));
 }
 
 /* Adds the columns: a pale ground, and the word below; below the changed word the other. */
@@ -457,7 +450,7 @@ static void add_columns(struct attn_figure_pen *pen, const struct layout *layout
             attn_buffer_append_string(&pen->scratch, "other words");
         else if (word.type == ATTN_VALUE_TEXT)
             attn_table_append_label(&pen->scratch, word.text, word.size, WORD);
-        add_scratch(pen, text);
+        attn_figure_add_scratch(pen, text);
         if (!is_changed)
             continue;
         attn_buffer_append_string(&pen->scratch, "instead of ");
@@ -466,7 +459,7 @@ static void add_columns(struct attn_figure_pen *pen, const struct layout *layout
         text.size = pen->letters.tick;
         text.color = attn_streams_color(pen, -1);
         text.is_bold = false;
-        add_scratch(pen, text);
+        attn_figure_add_scratch(pen, text);
     }
 }
 
@@ -517,20 +510,20 @@ static void add_plate(struct attn_figure_pen *pen, struct layout *layout, const 
                              (long long)plate->head, (long long)position_of(layout, plate->row),
                              (long long)(plate->head / (int64_t)layout->n_sharing));
     write_text(pen, layout, plate, NAME);
-    add_scratch(pen, text);
+    attn_figure_add_scratch(pen, text);
     text.size = small;
     text.is_bold = false;
     text.anchor = ATTN_ANCHOR_END;
     text.x = right - PAD;
     text.color = pen->faint;
     write_text(pen, layout, plate, EFFECT);
-    add_scratch(pen, text);
+    attn_figure_add_scratch(pen, text);
     text.anchor = ATTN_ANCHOR_START;
     text.x = left;
     text.y += layout->line + 1;
     text.color = pen->ink;
     write_text(pen, layout, plate, LOOK);
-    add_scratch(pen, text);
+    attn_figure_add_scratch(pen, text);
     attn_shapes_end_mark(pen->shapes);
 }
 
@@ -682,7 +675,7 @@ static void add_answer(struct attn_figure_pen *pen, struct layout *layout)
     take(layout, x - half, layout->top - height, 2 * half, height);
     attn_figure_add_outline(pen, (double[]){x - half, layout->top - height, x + half, layout->top},
                             1.4, pen->ink);
-    add_scratch(pen, text);
+    attn_figure_add_scratch(pen, text);
 }
 
 /* --- Edges ------------------------------------------------------------------------------------ */
@@ -853,8 +846,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
                                 OPACITY);
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
     attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
-    add_scratch(pen, attn_figure_text(x, y + 0.35 * pen->letters.tick, pen->letters.tick,
-                                      pen->faint, ATTN_ANCHOR_START));
+    attn_figure_add_scratch(pen,
+                            attn_figure_text(x, y + 0.35 * pen->letters.tick, pen->letters.tick,
+                                             pen->faint, ATTN_ANCHOR_START));
     if (pen->content->kind == ATTN_FIGURE_ANSWER)
         return;
     attn_buffer_append_string(

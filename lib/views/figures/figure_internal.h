@@ -18,7 +18,6 @@
 #include "base/memory.h"
 #include "base/note.h"
 #include "base/store.h"
-#include "figures/bow_layout.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/grid.h"
 #include "pictures/picture.h"
@@ -285,6 +284,13 @@ static inline struct attn_shape_text attn_figure_text(double x, double y, double
     return (struct attn_shape_text){.x = x, .y = y, .size = size, .color = color, .anchor = anchor};
 }
 
+/* Adds the scratch buffer, and empties it. */
+static inline void attn_figure_add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
+{
+    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
+    pen->scratch.size = 0;
+}
+
 /* Returns the background of a cell without a value, of KIND; it is paler in print. */
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
@@ -542,6 +548,25 @@ const char *attn_flow_token(struct attn_figure_pen *pen, const struct attn_text_
 bool attn_flow_has_query(const struct attn_figure_pen *pen, const struct attn_text_flow *flow);
 
 /* --- Arcs (figure_arcs.c) ------------------------------------------------------------------ */
+
+/* A bow, which connects one word of a line, the query, with another; the page draws such bows, too.
+ * It begins at its foot on the query, rises to its height and ends on the middle of its key. It is
+ * a cubic curve whose control points stand above its ends, at 4/3 of its height. */
+struct attn_bow {
+    size_t key;   /* of the caller */
+    double away;  /* distance of the key from the query, below 0 to the left; 0: it has no bow */
+    double width; /* becomes narrower if the feet on a side have no room */
+
+    /* computed: */
+    double foot; /* x of the middle of the foot, from the middle of the query */
+    double high;
+};
+
+enum { ATTN_BOW_GAPS = 10 }; /* at most the width of all gaps between feet */
+
+/* Lays out BOWS [n], and sorts them by distance. All feet on a side are at most WIDEST wide. A bow
+ * is at most as high as CROWN and the feet of the bows within it. */
+void attn_bows_lay_out(struct attn_bow *bows, size_t n, double widest, double crown);
 
 enum {
     ATTN_ARC_WIDEST =

@@ -278,7 +278,7 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
         pen->scratch.size = 0;
         attn_text_append_label(&pen->scratch, name.text, name.size, NAME_COLUMNS, ATTN_ELLIPSIS);
         text.y = y + 11;
-        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+        attn_figure_add_scratch(pen, text);
         for (size_t i = 0; i < n; i++)
             add_cell(pen, list, i, row, y, most);
     }
