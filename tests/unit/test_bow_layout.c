@@ -1,7 +1,7 @@
 /*
  * test_bow_layout.c - bows stand side by side at the query, and none crosses or covers another.
  */
-#include "figures/bow_layout.h"
+#include "figures/figure_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * test_under_aim.c - of many heads those that park stand apart, and the others under the word at
  * which they look most beside sinks; the heads of a small model stand under their strongest keys.
  */
-#include "figures/under_aim.h"
+#include "figures/under_layout.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -115,10 +115,6 @@ struct attn_coded {
     float *out;                      /* [n_out, n_in], not owned; NULL: there is no room for it */
 };
 
-/* Decodes CODED into its `out`. Any codes: nothing is read outside of the tensors. */
-enum attn_status attn_coded_decode(const struct attn_coded *coded, struct attn_pool *pool,
-                                   struct attn_error *err);
-
 /* The quantized weights of a directory. */
 struct attn_coded_list {
     struct attn_coded *items; /* [n]; owns */

@@ -99,7 +99,7 @@ struct attn_place {
 };
 
 struct attn_shapes; /* pictures/shapes.h */
-struct attn_grid;   /* figures/figure.h */
+struct attn_grid;   /* pictures/grid.h */
 
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before `open` */

@@ -1,13 +1,65 @@
-/* figure_internal.h - colors, heading, legend, labels and cells, common to all kinds of figures. */
+/*
+ * figure_internal.h - figures: matrices, with names of their rows and columns, as a list of shapes.
+ * Each kind of figure has its file (figure_matrix.c, figure_grid.c, ...), and figure_writer.c
+ * writes them. Colors, heading, legend, labels and cells are common to all kinds.
+ *
+ *     struct attn_figure_content content = {.kind = ATTN_FIGURE_GRID, .grid = grid};
+ *     struct attn_shapes shapes = {0};
+ *     status = attn_figure_measure(&content, &err);       // before anything is computed
+ *     status = attn_figure_draw(&content, &shapes, &err); // when all cells have come
+ *     attn_shapes_release(&shapes);
+ *
+ * Layouts do not load fonts: the width of a text is estimated from its columns. Nothing is cut to
+ * fit; a figure that would be too large is an error.
+ */
 #ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
 #include "base/memory.h"
-#include "figures/figure.h"
+#include "base/note.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/grid.h"
+#include "pictures/picture.h"
 #include "pictures/picture_internal.h"
+#include "pictures/shapes.h"
+#include "pictures/table_view.h"
 
 #include <string.h>
+
+struct attn_figure_content {
+    enum attn_figure kind; /* not ATTN_FIGURE_DEFAULT */
+    const struct attn_grid *grid;
+    const struct attn_picture_options *picture;
+    bool is_in_points; /* `cell` is given in points, not in pixels */
+    /* for causes and a life: the table that is drawn, and how; or NULL */
+    const struct attn_table *table;
+    const struct attn_table_picture *of;
+};
+
+/* Returns true if `cell` is in points for files of FORMAT; PNG uses pixels. */
+static inline bool attn_figure_is_in_points(const struct attn_format *format)
+{
+    return format != &attn_png_format;
+}
+
+/* Sends a note with the caption of a printed figure: title, colors, text. ON_NOTE may be NULL. */
+void attn_figure_note_caption(const struct attn_shapes *shapes, attn_note_fn on_note, void *user);
+
+/* Sends a note if labels are smaller than requested in OPTIONS, or in print much smaller than
+ * usual; if IS_PIXELS, also if the resolution differs from the requested one. ON_NOTE may be
+ * NULL. */
+void attn_figure_note_size(const struct attn_shapes *shapes,
+                           const struct attn_picture_options *options, bool is_pixels,
+                           attn_note_fn on_note, void *user);
+
+/* Returns ATTN_INVALID if this kind of figure cannot show the selection, or if the figure would
+ * have more than 16,384 units a side or 64 million in all. Works before the cells are computed. */
+enum attn_status attn_figure_measure(const struct attn_figure_content *content,
+                                     struct attn_error *err);
+
+/* Draws the figure into SHAPES, which must be {0}. Release SHAPES after a failure, too. */
+enum attn_status attn_figure_draw(const struct attn_figure_content *content,
+                                  struct attn_shapes *shapes, struct attn_error *err);
 
 /* Lengths in units. */
 enum {
@@ -231,6 +283,13 @@ static inline struct attn_shape_text attn_figure_text(double x, double y, double
     return (struct attn_shape_text){.x = x, .y = y, .size = size, .color = color, .anchor = anchor};
 }
 
+/* Adds the scratch buffer, and empties it. */
+static inline void attn_figure_add_scratch(struct attn_figure_pen *pen, struct attn_shape_text at)
+{
+    attn_shapes_add_text(pen->shapes, &at, pen->scratch.data, pen->scratch.size);
+    pen->scratch.size = 0;
+}
+
 /* Returns the background of a cell without a value, of KIND; it is paler in print. */
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
@@ -391,12 +450,9 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen);
  * room. Sets shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
-/* --- Panels: matrices side by side (figure_panels.c) --------------------------------------- */
+/* --- Panels: matrices side by side (figure_grid.c) ----------------------------------------- */
 
-enum {
-    ATTN_PANELS_LEFT = 48,  /* width for the numbers of rows and their title */
-    ATTN_PANELS_ABOVE = 38, /* height for the numbers of columns and their title */
-};
+enum { ATTN_PANELS_ABOVE = 38 }; /* height for the numbers of columns and their title */
 
 /* A row (layer or batch) or a column (head) of panels. */
 struct attn_panel_line {
@@ -421,7 +477,7 @@ void attn_figure_panels_find(const struct attn_figure_pen *pen,
                              const struct attn_figure_panels *panels,
                              const struct attn_level_matrix *matrix, size_t *row, size_t *column);
 
-/* Returns ATTN_PANELS_LEFT plus the width of the names of stacks. */
+/* Returns the width for the numbers of rows, their title and the names of stacks. */
 double attn_figure_panels_left(const struct attn_figure_pen *pen);
 
 /* Add the numbers of columns and rows, and the titles ROW and COLUMN ("layer", "head"), centered
@@ -432,6 +488,99 @@ void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
 void attn_figure_panels_add_names(struct attn_figure_pen *pen,
                                   const struct attn_figure_panels *panels, const double end[2],
                                   const char *row, const char *column);
+
+/* --- Text (figure_tokens.c) ---------------------------------------------------------------- */
+
+/*
+ * The text of a figure that shows one row: its tokens in lines, as they stand in the text, token by
+ * token.
+ *
+ *     ATTN_TRY(attn_flow_open(pen, line, most, &flow, err));
+ *     right = attn_flow_measure(pen, &flow);
+ *     for (size_t i = 0; i < flow.matrix->n_column; i++)
+ *         spot = attn_flow_next(pen, &flow, i);
+ */
+enum {
+    ATTN_FLOW_MARGIN = 3,   /* on both sides of a token */
+    ATTN_FLOW_COLUMNS = 72, /* columns of a line */
+};
+
+/* The place of a token. */
+struct attn_flow_spot {
+    double x, y, width;
+    double word;    /* x of its word, without hanging blanks */
+    double blank;   /* with hangs_blanks: width of the blanks before the word */
+    size_t n_blank; /* and their number */
+};
+
+/* State of the layout, which proceeds token by token. */
+struct attn_text_flow {
+    const struct attn_level_matrix *matrix;
+    struct attn_grid_axis keys;
+    double line;                /* height of a line */
+    double top, right;          /* top of the first line, and right end of all */
+    double end;                 /* right end of the longest line */
+    bool is_leftwards;          /* the text is written from right to left */
+    struct attn_flow_spot spot; /* place of the last token */
+    bool hangs_blanks;          /* blanks at the begin of a line stand before it */
+    bool is_broken;             /* the line ends after the last token */
+};
+
+/* Opens FLOW with lines of height LINE, and names its query in the subtitle. More than MOST keys
+ * are folded. Returns ATTN_INVALID unless one query is selected. */
+enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line, size_t most,
+                                struct attn_text_flow *flow, struct attn_error *err);
+
+/* Sets the ends of lines. Returns the right end of the longest one; the place of the last token is
+ * in `spot`, with the top at 0. */
+double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow);
+
+/* Returns the place of token I, which must follow the previous token. */
+struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_text_flow *flow,
+                                     size_t i);
+
+/* Returns the text of key I with its blanks, or its position. */
+const char *attn_flow_token(struct attn_figure_pen *pen, const struct attn_text_flow *flow,
+                            size_t i, size_t *n);
+
+/* Returns true if the query is one of the keys. */
+bool attn_flow_has_query(const struct attn_figure_pen *pen, const struct attn_text_flow *flow);
+
+/* --- Arcs (figure_arcs.c) ------------------------------------------------------------------ */
+
+/* A bow, which connects one word of a line, the query, with another; the page draws such bows, too.
+ * It begins at its foot on the query, rises to its height and ends on the middle of its key. It is
+ * a cubic curve whose control points stand above its ends, at 4/3 of its height. */
+struct attn_bow {
+    size_t key;   /* of the caller */
+    double away;  /* distance of the key from the query, below 0 to the left; 0: it has no bow */
+    double width; /* becomes narrower if the feet on a side have no room */
+
+    /* computed: */
+    double foot; /* x of the middle of the foot, from the middle of the query */
+    double high;
+};
+
+enum { ATTN_BOW_GAPS = 10 }; /* at most the width of all gaps between feet */
+
+/* Lays out BOWS [n], and sorts them by distance. All feet on a side are at most WIDEST wide. A bow
+ * is at most as high as CROWN and the feet of the bows within it. */
+void attn_bows_lay_out(struct attn_bow *bows, size_t n, double widest, double crown);
+
+enum {
+    ATTN_ARC_WIDEST =
+        16,             /* width of the arc of the largest possible weight, and of all on a side */
+    ATTN_ARC_RING = 15, /* radius of the ring of the query, up to its outer edge */
+    ATTN_ARC_ABOVE = 2, /* gap between a word and the end of its arc */
+    ATTN_ARC_CROWN =
+        54, /* maximum height of the line on which an arc without others within stands */
+    ATTN_ARC_HIGH = ATTN_ARC_CROWN + ATTN_ARC_WIDEST + ATTN_BOW_GAPS
+};
+
+/* Adds the arc BOW of COLOR, whose key is at X, on a line at height Y: above it if SIGN is -1,
+ * below if it is 1. */
+void attn_arc_add(struct attn_figure_pen *pen, const struct attn_bow *bow, double x, double y,
+                  double sign, uint32_t color);
 
 /* --- Maps over the picture of a run (figure_map.c) ----------------------------------------- */
 

@@ -432,7 +432,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
     snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw; gap: cut short",
              n, number);
     attn_streams_add_line(pen, y + ATTN_STREAMS_LEGEND, "sum", line);
-    attn_streams_add_words(pen, y + 2 * ATTN_STREAMS_LEGEND);
+    attn_streams_add_line(pen, y + 2 * ATTN_STREAMS_LEGEND, "word",
+                          "grey words: the model's guess so far");
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,

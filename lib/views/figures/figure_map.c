@@ -9,6 +9,7 @@
 #include "towers/maps/picture_maps.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -361,24 +362,28 @@ static struct spot find_spot(const struct attn_figure_pen *pen, const struct map
     return spot;
 }
 
+/* Sets BOX to left, top, right and bottom of cell I of SPOT. */
+static void find_box(const struct spot *spot, size_t i, double box[4])
+{
+    box[0] = spot->place.x + (double)(i % spot->backdrop->n_col) * spot->place.width;
+    box[1] = spot->place.y + (double)(i / spot->backdrop->n_col) * spot->place.side;
+    box[2] = box[0] + spot->place.width;
+    box[3] = box[1] + spot->place.side;
+}
+
 /* Draws a frame around the patch that is the query, if the query is a patch. */
 static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, const struct spot *spot)
 {
     const struct attn_backdrop *backdrop = spot->backdrop;
-    const struct attn_figure_place place = spot->place;
     const struct attn_grid *grid = pen->content->grid;
     const size_t position = grid->run ? attn_grid_mapped_position(grid, spot->row) : 0;
     const size_t i = position - backdrop->n_front;
-    const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
 
-    if (maps->is_table || position < backdrop->n_front || r >= backdrop->n_row ||
+    if (maps->is_table || position < backdrop->n_front || i / backdrop->n_col >= backdrop->n_row ||
         spot->matrix->layer != ATTN_MAP_WHOLE) /* cells of tiles are other positions */
         return;
-    box[0] = place.x + (double)c * place.width;
-    box[1] = place.y + (double)r * place.side;
-    box[2] = box[0] + place.width;
-    box[3] = box[1] + place.side;
+    find_box(spot, i, box);
     attn_figure_add_outline(pen, box, 3, 0x000000);
     attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
 }
@@ -418,8 +423,7 @@ static void add_name(struct attn_figure_pen *pen, const struct maps *maps, const
         return;
     pen->scratch.size = 0;
     attn_buffer_append_format(&pen->scratch, "picture %zu", spot->matrix->image);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-    pen->scratch.size = 0;
+    attn_figure_add_scratch(pen, text);
 }
 
 /* Writes the query of the map above it, and the weights below. */
@@ -450,34 +454,23 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, cons
         text.x = spot->x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps),
                                                   maps->letters);
         text.y += i % maps->n_in_line == 0 ? LINE : 0;
-        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+        attn_figure_add_scratch(pen, text);
     }
-    pen->scratch.size = 0;
 }
 
 /* Finds the largest weights of VIEW: at least 10 % and three times an even weight. Sets CELLS to
- * their indices, the largest first, and returns their number. */
-static size_t find_strong(struct attn_figure_view view, size_t cells[MOST_FRAMES])
+ * them, the largest first, and returns their number, at most MOST_FRAMES. */
+static size_t find_strong(struct attn_figure_view view,
+                          struct attn_figure_rank cells[MOST_FRAMES + 1])
 {
     const double least = fmax(0.1, 3.0 / (double)view.matrix->n_column);
-    double weights[MOST_FRAMES];
     size_t n = 0;
 
     for (size_t i = 0; i < view.n_row * view.n_col; i++) {
-        const double weight = attn_figure_number(view, i);
-        size_t at = n;
-
-        if (!(weight >= least))
+        cells[n] = (struct attn_figure_rank){attn_figure_number(view, i), i};
+        if (!(cells[n].number >= least))
             continue;
-        for (; at > 0 && weights[at - 1] < weight; at--)
-            if (at < MOST_FRAMES) {
-                weights[at] = weights[at - 1];
-                cells[at] = cells[at - 1];
-            }
-        if (at == MOST_FRAMES)
-            continue;
-        weights[at] = weight;
-        cells[at] = i;
+        qsort(cells, n + 1, sizeof *cells, attn_figure_by_rank);
         n += n < MOST_FRAMES;
     }
     return n;
@@ -497,8 +490,7 @@ static void add_plate(struct attn_figure_pen *pen, const double box[4], double w
     if (box[2] - box[0] < 3 * width)
         text.y = fmax(box[1] - 3, size);
     attn_figure_add_box(pen, text.x - 2, text.y - size + 1, width, size + 2, pen->shapes->paper);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-    pen->scratch.size = 0;
+    attn_figure_add_scratch(pen, text);
 }
 
 /* Frames the cells with the largest weights of a map, and in a large one writes the weights. */
@@ -507,20 +499,18 @@ static void add_strong(struct attn_figure_pen *pen, struct attn_figure_view view
 {
     const uint32_t color = pen->options->theme == ATTN_THEME_DARK ? 0xff7a1a : 0xc8400a;
     const bool is_large = spot->size.width > 1.2 * FEW;
-    size_t cells[MOST_FRAMES];
+    struct attn_figure_rank cells[MOST_FRAMES + 1];
     const size_t n = is_lit(pen) && pen->content->grid->is_share ? find_strong(view, cells) : 0;
 
     for (size_t i = n; i-- > 0;) {
-        const size_t r = cells[i] / view.n_col, c = cells[i] % view.n_col;
-        const double x = spot->place.x + (double)c * spot->place.width;
-        const double y = spot->place.y + (double)r * spot->place.side;
-        const double box[] = {x, y, x + spot->place.width, y + spot->place.side};
+        double box[4];
 
+        find_box(spot, cells[i].index, box);
         if (is_large)
             attn_figure_add_outline(pen, box, 4, pen->shapes->paper);
         attn_figure_add_outline(pen, box, is_large ? 2 : 1, color);
         if (is_large)
-            add_plate(pen, box, attn_figure_number(view, cells[i]));
+            add_plate(pen, box, cells[i].number);
     }
 }
 

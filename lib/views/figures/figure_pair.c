@@ -2,7 +2,7 @@
  * the query of the first above, and of the second below. What they do not share stands above and
  * below the line in the hues of their arcs. Then the next words of both, with a bar for each text.
  * Words that both hardly look at are folded away until the others fit. */
-#include "figures/figure_arcs.h"
+#include "figures/figure_internal.h"
 #include "figures/figure_streams.h"
 
 #include "base/text/number.h"

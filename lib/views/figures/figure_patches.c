@@ -17,19 +17,19 @@ enum {
 struct patches_layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis queries;
-    size_t n_row, n_column; /* rows and columns of patches */
-    size_t n_across;        /* images side by side */
-    double side;            /* side of a patch */
-    double width, height;   /* distance from one image to the next */
-    double left, top;
+    size_t n_across;      /* images side by side */
+    double side;          /* side of a patch */
+    double width, height; /* distance from one image to the next */
+    double top;
 };
 
 static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const size_t n = layout->matrix->n_row;
-    const double longest =
-        fmax((double)pen->options->n_patch_row, (double)pen->options->n_patch_column);
+    const double n_row = (double)pen->options->n_patch_row;
+    const double n_column = (double)pen->options->n_patch_column;
+    const double longest = fmax(n_row, n_column);
     const double side = n > 1            ? ceil(SIDE / longest)
                         : longest <= FEW ? LARGEST
                                          : fmax(1, floor(WHOLE / longest));
@@ -37,23 +37,19 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     double caption;
 
     layout->queries = attn_figure_rows(pen, layout->matrix);
-    layout->n_row = pen->options->n_patch_row;
-    layout->n_column = pen->options->n_patch_column;
     layout->side = attn_figure_side(pen, side);
     caption = attn_figure_text_width(layout->queries.most_columns, pen->letters.label);
-    layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
-    layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
+    layout->width = ceil(fmax(n_column * layout->side, caption)) + BETWEEN;
+    layout->height = n_row * layout->side + CAPTION + BETWEEN;
     if (pen->room > 0) /* computed from the usual size; cells are enlarged afterwards */
-        layout->n_across =
-            (size_t)fmax(1, floor((pen->room - legend.width - BETWEEN) /
-                                  (fmax((double)layout->n_column * side, caption) + BETWEEN)));
+        layout->n_across = (size_t)fmax(1, floor((pen->room - legend.width - BETWEEN) /
+                                                 (fmax(n_column * side, caption) + BETWEEN)));
     else
         layout->n_across = (size_t)fmax(1, floor(ACROSS / layout->width));
     if (layout->n_across > n)
         layout->n_across = n;
-    layout->left = ATTN_FIGURE_PAD;
     n_down = (n - 1) / layout->n_across + 1;
-    attn_figure_set_frame(pen, layout->left + (double)layout->n_across * layout->width - BETWEEN,
+    attn_figure_set_frame(pen, ATTN_FIGURE_PAD + (double)layout->n_across * layout->width - BETWEEN,
                           4 + CAPTION, (double)n_down * layout->height - BETWEEN - CAPTION, false);
     layout->top = pen->layout.top;
 }
@@ -62,7 +58,7 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
 {
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
-    return (struct attn_figure_place){.x = layout->left + (double)across * layout->width,
+    return (struct attn_figure_place){.x = ATTN_FIGURE_PAD + (double)across * layout->width,
                                       .y = layout->top + (double)down * layout->height,
                                       .side = layout->side};
 }
@@ -92,8 +88,8 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 
         attn_figure_add_hatches(pen, view, place);
         attn_figure_add_values(pen, view, place);
-        attn_figure_add_frame(pen, place.x, place.y, (double)layout.n_column * layout.side,
-                              (double)layout.n_row * layout.side);
+        attn_figure_add_frame(pen, place.x, place.y, (double)n_column * layout.side,
+                              (double)n_row * layout.side);
         view.first += layout.matrix->n_column;
     }
     for (size_t i = 0; i < layout.matrix->n_row; i++) {

@@ -234,7 +234,7 @@ static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
     text.x += is_left ? -FROM_VALUE : FROM_VALUE;
     pen->scratch.size = 0;
     append_number(pen, plot, number[0]);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    attn_figure_add_scratch(pen, text);
 }
 
 /* Names the small bars below the others at Y, with the sum of a single group. */
@@ -246,7 +246,7 @@ static void add_others(struct attn_figure_pen *pen, const struct plot_layout *pl
 
     pen->scratch.size = 0;
     attn_buffer_append_format(&pen->scratch, "%zu others", plot->places.n - plot->n_bar);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    attn_figure_add_scratch(pen, text);
     for (size_t i = plot->n_bar; i < plot->places.n; i++)
         if (number_of(plot, 0, plot->bars[i].index, one) && isfinite(one[0]))
             sum += one[0];
@@ -256,10 +256,9 @@ static void add_others(struct attn_figure_pen *pen, const struct plot_layout *pl
     text.y = y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick;
     text.size = pen->letters.tick;
     text.anchor = plot->high > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_END;
-    pen->scratch.size = 0;
     attn_buffer_append_string(&pen->scratch, sum < 0 ? "sum " : "sum +");
     append_number(pen, plot, sum);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    attn_figure_add_scratch(pen, text);
 }
 
 static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot)

@@ -56,14 +56,9 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room);
 
-/* Adds a line of the legend, with a MARK; Y is its middle. The line of words is about tokens of a
- * lens. */
+/* Adds a line of the legend, with a MARK; Y is its middle. */
 void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
                            const char *line);
-static inline void attn_streams_add_words(struct attn_figure_pen *pen, double y)
-{
-    attn_streams_add_line(pen, y, "word", "grey words: the model's guess so far");
-}
 
 /* Adds a sample of COLOR and its name to the legend, from X on; Y is the middle of the line. The
  * name is the mark of its text, too. Returns the x of what comes next. */

@@ -2,7 +2,7 @@
  * sentence that says it. Nowhere else is one made. A word that is written from right to left stands
  * between U+2068 and U+2069, so that it turns nothing else about; a mark is named with the word
  * before it. */
-#include "figures/figure_arcs.h"
+#include "figures/figure_internal.h"
 
 #include "base/text/escape.h"
 #include "figures/table_axis.h"

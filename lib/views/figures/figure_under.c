@@ -4,8 +4,7 @@
  * there. The words of the text stand in a line, as far apart as their tiles need; a text that has
  * no room for that is a list of the words that have tiles. Then come heads without a strong key,
  * and the number of those that park. */
-#include "figures/text_flow.h"
-#include "figures/under_aim.h"
+#include "figures/figure_internal.h"
 #include "figures/under_layout.h"
 #include "measures/head_mix.h"
 

@@ -1,7 +1,7 @@
 /* page_layout_wasm.c - functions of the module that the script of a live page calls. The layouts
  * return where words, tiles and bows stand, as figures place them. Another draws a strip of numbers
  * that the page has. Input and output are lists of numbers. */
-#include "figures/bow_layout.h"
+#include "figures/figure_internal.h"
 #include "figures/table_picture.h"
 #include "figures/under_layout.h"
 #include "measures/head_mix.h"
@@ -83,7 +83,7 @@ int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_lef
     return has_memory;
 }
 
-/* Lays out bows (figures/bow_layout.h). Input: most width of the feet on a side, and most height;
+/* Lays out bows (figures/figure_arcs.c). Input: most width of the feet on a side, and most height;
  * distance and width of each bow. Returns false without memory. Output: foot, height and width of
  * each bow. */
 EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)

@@ -318,7 +318,7 @@ function boxOf({ node, whole }, frame) {
 
 // --- Paths of arcs ------------------------------------------------------------------------------
 
-// Gives ARCS above a line of words their paths, as figures have them (figures/bow_layout.h), at most HIGH px high.
+// Gives ARCS above a line of words their paths, as figures have them (figures/figure_arcs.c), at most HIGH px high.
 function layBows(arcs, from, high, place) {
   const at = box => isRtl ? place - box.x : box.x, n = arcs.length;
   const found = callModule('lay_bows', [n], [WIDEST, high, ...arcs.flatMap(({ to, width }) => [at(to) - at(from), width])], 3 * n);
