@@ -240,9 +240,8 @@ static enum attn_status measure(struct question *question, attn_measure_set meas
     ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->tensors.run, err));
     ATTN_TRY(attn_head_measures(question->tensors.run, measures, &table, err));
     status = tables_sort(tables, &table, err);
-    if (status == ATTN_OK)
-        status = tables_write(tables, table, &(struct attn_table_picture){.model = NULL}, 0,
-                              question->call->out, err);
+    ATTN_THEN(status, tables_write(tables, table, &(struct attn_table_picture){.model = NULL}, 0,
+                                   question->call->out, err));
     attn_table_free(table);
     return status;
 }

@@ -107,11 +107,10 @@ static enum attn_status print_models(const struct model_catalog *catalog,
         at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err);
 
     ATTN_THEN(status, tables_sort(args, &table, err));
-    if (status == ATTN_OK)
-        status = outputs_are_wanted(&args->output) || args->order.columns
-                     ? tables_write(args, table, &(struct attn_table_picture){.model = NULL}, 0,
-                                    out, err)
-                     : at_stage(ATTN_STAGE_OUTPUT, print_text_table(table, out, err), err);
+    ATTN_THEN(status, outputs_are_wanted(&args->output) || args->order.columns
+                          ? tables_write(args, table, &(struct attn_table_picture){.model = NULL},
+                                         0, out, err)
+                          : at_stage(ATTN_STAGE_OUTPUT, print_text_table(table, out, err), err));
     attn_table_free(table);
     return status;
 }

@@ -13,7 +13,6 @@
 #include "run/run_internal.h"
 #include "run/watcher.h"
 #include "sites/derived.h"
-#include "sites/received.h"
 #include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"

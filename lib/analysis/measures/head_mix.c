@@ -439,8 +439,12 @@ bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key)
     return mixes->is_parked && key < mixes->n && mixes->is_parked[key];
 }
 
-double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
-                            size_t *key)
+/* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
+ * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and
+ * stores the key in *key. Before attn_head_mixes_find only the first key is a park. 0 if there is
+ * none, or the row did not come. */
+static double look_of(const struct attn_head_mixes *mixes, const struct attn_location *at,
+                      size_t *key)
 {
     const size_t slot = (size_t)attn_selection_slot(mixes->selection, at);
     const struct head *head = mixes->heads + slot * (mixes->n_head + 1) + at->head;
@@ -481,6 +485,6 @@ double attn_first_head_rank_of(const struct attn_table *effects,
                                const struct attn_head_mixes *mixes, const struct attn_location *at,
                                double *look, size_t *key)
 {
-    *look = attn_head_mixes_look(mixes, at, key);
+    *look = look_of(mixes, at, key);
     return attn_first_head_rank(*look, attn_first_head_effect(effects, at));
 }

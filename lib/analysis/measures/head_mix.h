@@ -78,18 +78,11 @@ enum attn_status attn_head_mixes_take_types(struct attn_head_mixes *mixes,
 struct attn_head_type attn_head_mixes_type(struct attn_head_mixes *mixes,
                                            const struct attn_location *at);
 
-/* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
- * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and
- * stores the key in *key. Before attn_head_mixes_find only the first key is a park. 0 if there is
- * none, or the row did not come. */
-double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
-                            size_t *key);
-
 /* Returns true if KEY is a park; after attn_head_mixes_find. */
 bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key);
 
 /* Returns how well a head opens a view, for comparison. LOOK is its largest weight on a word
- * (attn_head_mixes_look). EFFECT is how the next token changes without it, KL in nats; NaN:
+ * (look_of in head_mix.c). EFFECT is how the next token changes without it, KL in nats; NaN:
  * unknown. Of heads that look hard at one word, the one with the largest effect comes first;
  * without effects the one that looks hardest. */
 double attn_first_head_rank(double look, double effect);

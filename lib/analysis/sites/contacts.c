@@ -1,5 +1,16 @@
 /*
- * contacts.c - see contacts.h. The regression is computed as
+ * contacts.c - predicts which residues of a protein touch, from the patterns of all heads (Rao et
+ * al. 2021, bioRxiv 2020.12.15.422761): a logistic regression whose weights are in the files of
+ * ESM.
+ *
+ *     A_c = pattern of head c of all layers, 0 in rows and columns of <eos>, without the
+ *           rows and columns of the first and the last token
+ *     S = A_c + A_c^T
+ *     F_c,ij = S_ij - (sum of row i) * (sum of column j) / (sum of S)
+ *     contact_ij = sigmoid(b + sum over c of w_c F_c,ij)
+ *
+ * Patterns are added up while they come, so that no pattern has to be kept. The regression is
+ * computed as
  *
  *     half = sum of w_c A_c; a_c = row sums of S; far = sum of (w_c / sum of a_c) a_c a_c^T
  *     contact = sigmoid(b + (half + half^T) - far)
@@ -8,7 +19,7 @@
  * of an event, so that each sum has one order, whatever the number of threads, the instruction set
  * and the rows of an event are.
  */
-#include "sites/contacts.h"
+#include "sites/derived_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"

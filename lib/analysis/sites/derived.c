@@ -8,7 +8,6 @@
 #include "forward/session_internal.h"
 #include "input/pass.h"
 #include "run/run_internal.h"
-#include "sites/contacts.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  * tensors after the others of that layer. A layer that is computed again has the same bits
  * (attn_session_feed_layer).
  *
- * Each kind has a file of its own, derived_NAME.c or contacts.h, which has the definition.
+ * Each kind has a file of its own, derived_NAME.c or contacts.c, which has the definition.
  */
 #ifndef ATTN_SITES_DERIVED_H
 #define ATTN_SITES_DERIVED_H
@@ -15,5 +15,8 @@
 #include "run/maker.h"
 
 extern const struct attn_maker attn_derived_maker;
+
+/* Of `received`, the weight that each key gets from the chosen queries (received.c). */
+extern const struct attn_maker attn_received_maker;
 
 #endif

@@ -80,4 +80,20 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation,
 size_t attn_derivation_n_row(const struct attn_derivation *derivation,
                              const struct attn_location *at);
 
+/* --- Contacts (contacts.c) -------------------------------------------------------------------- */
+
+/* Creates the sums for the text of OF, whose ids must begin with <cls> and end with <eos>; else
+ * ATTN_INVALID. ASKED_BY, the trace that wants the contacts, and POOL are borrowed. */
+enum attn_status attn_contacts_create(const struct attn_derived_scope *of,
+                                      const struct attn_trace *asked_by, struct attn_pool *pool,
+                                      struct attn_contacts **contacts, struct attn_error *err);
+
+/* Adds EVENT, some rows of a pattern. All rows of all heads must come in order. */
+void attn_contacts_add(struct attn_contacts *contacts, const struct attn_trace_event *event);
+
+/* Passes the contacts to ASKED_BY. Call it after the last pattern. */
+enum attn_status attn_contacts_emit(const struct attn_contacts *contacts, struct attn_error *err);
+
+void attn_contacts_free(struct attn_contacts *contacts); /* NULL is allowed */
+
 #endif

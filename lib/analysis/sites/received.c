@@ -7,7 +7,7 @@
  * et al. 2404.14469) those over a window of the last ones. Patterns are added up row by row while
  * they come, in double precision, so that no pattern is kept.
  */
-#include "sites/received.h"
+#include "sites/derived.h"
 
 #include "attention/attention_internal.h"
 #include "base/memory.h"

@@ -214,14 +214,13 @@ static enum attn_status on_reader(void *user, const struct attn_trace_event *eve
     ATTN_TRY(begin(one, err));
     ATTN_TRY(ATTN_ALLOC(x, 2 * n, err));
     status = make_input(one, reader, rows, x, x + n, err);
-    if (status == ATTN_OK)
-        status = attn_wiring_read(edges,
-                                  &(struct attn_wire_input){.reader = reader,
-                                                            .site = event->at.site,
-                                                            .n_row = event->n_row,
-                                                            .x = x,
-                                                            .scaling = x},
-                                  values, err);
+    ATTN_THEN(status, attn_wiring_read(edges,
+                                       &(struct attn_wire_input){.reader = reader,
+                                                                 .site = event->at.site,
+                                                                 .n_row = event->n_row,
+                                                                 .x = x,
+                                                                 .scaling = x},
+                                       values, err));
     attn_free(x);
     if (reader->kind != ATTN_WIRE_NODE_LOGITS)
         return status;

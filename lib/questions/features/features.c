@@ -911,33 +911,24 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
             status = attn_rows_append(&rows, cells, err);
         }
     }
-    if (status == ATTN_OK)
-        *table = rows.table;
-    else
-        attn_table_free(rows.table);
-    return status;
+    ATTN_RETURN_MADE(status, table, rows.table, attn_table_free);
 }
 
 /* --- The procedures --------------------------------------------------------------------------- */
 
 #define SHARED                                                                                     \
-    .question = &attn_question_features, .state_size = sizeof(struct features),                    \
-    .items.study = offsetof(struct features_args, study), .choose = choose, .prepare = prepare,    \
-    .shows = shows, .release = release, .perform = perform
+    .name = "features", .question = &attn_question_features,                                       \
+    .state_size = sizeof(struct features), .items.study = offsetof(struct features_args, study),   \
+    .choose = choose, .prepare = prepare, .shows = shows, .release = release, .perform = perform
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_procedure of_rows = {SHARED, .name = "features",
-                                              ATTN_PROCEDURE_TABLE(columns, views),
+static const struct attn_procedure of_rows = {SHARED, ATTN_PROCEDURE_TABLE(columns, views),
                                               .ask = ask_rows},
-                                   of_fit = {SHARED,
-                                             .name = "features",
-                                             ATTN_PROCEDURE_COLUMNS(fit_columns),
-                                             .needs_output = true,
-                                             .items.take_item = take_item,
+                                   of_fit = {SHARED, ATTN_PROCEDURE_COLUMNS(fit_columns),
+                                             .needs_output = true, .items.take_item = take_item,
                                              .ask = ask_fit},
-                                   of_texts = {SHARED, .name = "features",
-                                               ATTN_PROCEDURE_COLUMNS(text_columns),
+                                   of_texts = {SHARED, ATTN_PROCEDURE_COLUMNS(text_columns),
                                                .items.is_listed = true, .ask = ask_text};
 
 static const struct attn_procedure *choose_procedure(const void *given)
@@ -961,10 +952,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     own.plan = &plan;
     if (own.items.is_listed)
         own.items.gather = &gather;
-    if (status == ATTN_OK)
-        status = open_plan(call, &args, &plan, err);
-    if (status == ATTN_OK)
-        status = attn_procedure_perform(&own, call, err);
+    ATTN_THEN(status, open_plan(call, &args, &plan, err));
+    ATTN_THEN(status, attn_procedure_perform(&own, call, err));
     for (size_t i = 0; status == ATTN_OK && plan.n_text > 0 && i < plan.n; i++)
         attn_note(call->request->on_note, call->request->user, ATTN_NOTE_FEATURES,
                   "feature %zu fires in %.1f%% of the texts, at %.2f%% of their positions",

@@ -538,9 +538,8 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
                       ATTN_STAGE_OPTIONS, err));
     if (attn_sites_have(dims.sites, ATTN_SITE_PATTERN))
         status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
-    if (status == ATTN_OK)
-        status =
-            attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &heads->parts, err);
+    ATTN_THEN(status, attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0,
+                                      &heads->parts, err));
     attn_selection_free(selection);
     if (status != ATTN_OK || heads->parts.n > 0)
         return status;

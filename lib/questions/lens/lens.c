@@ -121,8 +121,7 @@ static enum attn_status read_safetensors(const char *path, size_t d, struct laye
         return ATTN_OK;
     ATTN_TRY(attn_safetensors_open_file(path, ATTN_READ, &files, err));
     status = read_tensor(files, &(struct wanted){path, "weight", 2, d}, &map->weight, err);
-    if (status == ATTN_OK)
-        status = read_tensor(files, &(struct wanted){path, "bias", 1, d}, &map->bias, err);
+    ATTN_THEN(status, read_tensor(files, &(struct wanted){path, "bias", 1, d}, &map->bias, err));
     if (status == ATTN_OK && !map->weight)
         status = attn_error_set(err, ATTN_FORMAT, "'%s' has no tensor 'weight', expected [D, D]",
                                 attn_quote_string(path).text);

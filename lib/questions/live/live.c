@@ -76,9 +76,8 @@ static enum attn_status name_parts(struct attn_live_files *to, const struct attn
         if (!is_file)
             attn_buffer_append_format(&name, "/%s", to->parts.items[i].name);
         status = attn_buffer_check(&name, err);
-        if (status == ATTN_OK)
-            status =
-                ATTN_NEW(to->blobs[i].name, attn_store_copy(&to->names, name.data, name.size, err));
+        ATTN_THEN(status, ATTN_NEW(to->blobs[i].name,
+                                   attn_store_copy(&to->names, name.data, name.size, err)));
     }
     attn_buffer_release(&name);
     return status;

@@ -167,9 +167,8 @@ int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen)
     attn_sink_free(drawn);
     status = attn_sink_create_memory(&drawn, NULL);
     output.sink = drawn;
-    if (status == ATTN_OK)
-        status =
-            attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL);
+    ATTN_THEN(status,
+              attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL));
     ATTN_THEN(status, append_numbers(table, heads, n_head, n_text));
     ATTN_THEN(status, attn_table_picture_write(table, &picture, &options, &output, NULL));
     attn_table_free(table);

@@ -156,7 +156,7 @@ async function inflateAll() {
 }
 
 // Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, the sink with the largest
-// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as attn_head_mixes_look):
+// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as look_of in head_mix.c):
 // [{ key, weight, parked, park: { key, weight }, other: { key, weight }, look }]. Null if another run is shown meanwhile.
 async function aimsAt(row) {
   const of = nTaken, { bytes: planes } = run;

@@ -2,8 +2,8 @@
 /*
  * heatmap_internal.h - matrices as text. All are drawn as sheets (heatmap_sheet.c): rows and
  * columns of cells of one size, with labels above and at the left. A cell is a number or a text on
- * its color, a shade, half a character, or a letter (heatmap_cells.c); a cell of a sheet of heads
- * is a whole matrix, a thumbnail.
+ * its color, a shade, half a character, or a letter; a cell of a sheet of heads is a whole matrix,
+ * a thumbnail.
  *
  *     struct attn_heatmap map = {0};
  *     attn_heatmap_init(&map, writer, sink, &err);
@@ -165,7 +165,7 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
 /* Returns what the rows and columns of a pattern stand for: "token", "word" or "position". */
 const char *attn_heatmap_noun(const struct attn_writer *writer);
 
-/* --- Cells (heatmap_cells.c) ------------------------------------------------------------------ */
+/* --- Cells (heatmap_sheet.c) ------------------------------------------------------------------ */
 
 /* How the numbers of a matrix are colored. */
 struct attn_heatmap_colors {
