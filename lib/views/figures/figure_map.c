@@ -365,8 +365,10 @@ static struct spot find_spot(const struct attn_figure_pen *pen, const struct map
 /* Sets BOX to left, top, right and bottom of cell I of SPOT. */
 static void find_box(const struct spot *spot, size_t i, double box[4])
 {
-    box[0] = spot->place.x + (double)(i % spot->backdrop->n_col) * spot->place.width;
-    box[1] = spot->place.y + (double)(i / spot->backdrop->n_col) * spot->place.side;
+    const size_t r = i / spot->backdrop->n_col, c = i % spot->backdrop->n_col;
+
+    box[0] = spot->place.x + (double)c * spot->place.width;
+    box[1] = spot->place.y + (double)r * spot->place.side;
     box[2] = box[0] + spot->place.width;
     box[3] = box[1] + spot->place.side;
 }
