@@ -2,8 +2,7 @@
  * they are typed, text in columns, numbers as people read them, what a model holds and costs,
  * models that are made, records of lines of JSON. It is not installed and promises nothing;
  * programs use attn.h and extra.h. */
-#ifndef ATTN_TOOL_H
-#define ATTN_TOOL_H
+#pragma once
 
 #include "attention/attention_internal.h"
 #include "base/elementary.h"
@@ -61,5 +60,3 @@
 #include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
-
-#endif

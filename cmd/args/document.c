@@ -1,4 +1,3 @@
-/* document.c - see document.h. */
 #include "cmd/args/document.h"
 
 #include "cmd/line/report.h"

@@ -1,7 +1,6 @@
 /* document.h - the outputs of commands that print one text: --json FILE and --csv FILE instead of
  * standard output. */
-#ifndef CMD_DOCUMENT_H
-#define CMD_DOCUMENT_H
+#pragma once
 
 #include "cmd/line/command.h"
 
@@ -19,5 +18,3 @@ enum attn_status document_open(struct call *call, const struct document_args *ar
 #define DOCUMENT_JSON(type, member, help)                                                          \
     ATTN_PARAM(TEXT, "json", "[=FILE]", type, member, help "; alone or with - on standard output", \
                .traits = ATTN_PARAM_MAY_BE_ALONE)
-
-#endif

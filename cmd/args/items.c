@@ -1,4 +1,3 @@
-/* items.c - see items.h. */
 #include "cmd/args/items.h"
 
 #include "cmd/line/interrupt.h"

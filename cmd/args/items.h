@@ -1,7 +1,6 @@
 /* items.h - options for many items instead of one text: which file, and how its rows become one
  * table. */
-#ifndef CMD_ITEMS_ARGS_H
-#define CMD_ITEMS_ARGS_H
+#pragma once
 
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
@@ -43,5 +42,3 @@ bool items_take_standard(const struct items *items);
 
 /* Writes a line that says how many items were computed. */
 void items_write_sum(const struct items *items, struct attn_sink *out);
-
-#endif

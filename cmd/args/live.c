@@ -1,4 +1,3 @@
-/* live.c - see live.h. */
 #include "cmd/args/live.h"
 
 #include "cmd/line/progress.h"

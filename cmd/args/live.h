@@ -1,6 +1,5 @@
 /* live.h - the options of a live page, and the files that are embedded in it. */
-#ifndef CMD_LIVE_ARGS_H
-#define CMD_LIVE_ARGS_H
+#pragma once
 
 #include "cmd/args/question.h"
 
@@ -31,5 +30,3 @@ struct live {
  * open. LIVE remains empty if there is no live page. */
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err);
 void live_release(void *own);
-
-#endif

@@ -1,7 +1,6 @@
 /* model.h - options that select a model: -m, its search path, and files that replace the model's
  * own. */
-#ifndef CMD_MODEL_ARGS_H
-#define CMD_MODEL_ARGS_H
+#pragma once
 
 #include "cmd/args/running.h"
 #include "cmd/line/options.h"
@@ -96,5 +95,3 @@ void model_host_close(struct attn_host *host); /* HOST may be NULL */
  * special characters of a shell are left out. */
 enum attn_status model_names_print(const char *prefix, struct attn_sink *out,
                                    struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* outputs.c - see outputs.h. */
 #include "cmd/args/outputs.h"
 
 #include "cmd/line/command.h"

@@ -1,6 +1,5 @@
 /* outputs.h - the outputs of a command: text on standard output, and files of tensors or tables. */
-#ifndef CMD_OUTPUTS_H
-#define CMD_OUTPUTS_H
+#pragma once
 
 #include "cmd/args/picture.h"
 #include "cmd/args/prompt.h"
@@ -163,5 +162,3 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
 enum attn_status effects_check(const struct call *call, const struct output_args *output,
                                const struct picture_args *picture, unsigned shown,
                                enum attn_figure figure, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* picture.c - see picture.h. */
 #include "cmd/args/picture.h"
 
 #include "cmd/line/field_names.h"

@@ -6,8 +6,7 @@
  *     struct attn_picture_options picture;
  *     picture_find(&args, false, &picture);           // for this terminal
  */
-#ifndef CMD_PICTURE_ARGS_H
-#define CMD_PICTURE_ARGS_H
+#pragma once
 
 #include "cmd/line/options.h"
 
@@ -31,5 +30,3 @@ void picture_find(const struct picture_args *args, bool has_colors,
 /* If CALL asks for a list of color maps, prints it, with colors if the output can show them, and
  * returns true. */
 bool colormaps_print(const struct call *call, const struct picture_args *args);
-
-#endif

@@ -1,7 +1,6 @@
 /* prompt.h - options for the input of a command: a text as an option, as an argument, in a file or
  * on standard input; or token ids, embeddings or a picture; and a source for cross-attention. */
-#ifndef CMD_PROMPT_H
-#define CMD_PROMPT_H
+#pragma once
 
 #include "cmd/line/options.h"
 
@@ -76,5 +75,3 @@ enum attn_status prompt_read_messages(struct text *text, const char **messages,
  * before. */
 enum attn_status prompt_read_into(const struct prompt_args *args, struct text *text,
                                   struct attn_request *request, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* question.c - see question.h. */
 #include "cmd/args/question.h"
 
 #include "cmd/line/help.h"

@@ -18,8 +18,7 @@
  *
  *     const struct command command_score = {QUESTION_COMMAND(score), .ask = work};
  */
-#ifndef CMD_QUESTION_H
-#define CMD_QUESTION_H
+#pragma once
 
 #include "cmd/args/items.h"
 #include "cmd/args/model.h"
@@ -217,5 +216,3 @@ struct listing {
 /* Opens the items of LISTING and the host. */
 enum attn_status listing_begin(struct question *question, const struct listing *listing,
                                struct attn_error *err);
-
-#endif

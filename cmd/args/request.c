@@ -1,4 +1,3 @@
-/* request.c - see request.h. */
 #include "cmd/args/request.h"
 
 #include "cmd/args/outputs.h"

@@ -10,8 +10,7 @@
  *         return request_serve(question, err);
  *     }
  */
-#ifndef CMD_REQUEST_H
-#define CMD_REQUEST_H
+#pragma once
 
 #include "cmd/args/question.h"
 
@@ -30,5 +29,3 @@ bool request_begin_at_answer(struct question *question, size_t first, size_t n);
 
 /* Prepares and performs the request, and prints what is not written by outputs. */
 enum attn_status request_serve(struct question *question, struct attn_error *err);
-
-#endif

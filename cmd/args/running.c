@@ -1,4 +1,3 @@
-/* running.c - see running.h. */
 #include "cmd/args/running.h"
 
 #include "cmd/line/report.h"

@@ -1,7 +1,6 @@
 /* running.h - options of most commands: --threads, --quiet, --verbose; and, for tests, environment
  * variables that limit the instructions used. */
-#ifndef CMD_RUNNING_ARGS_H
-#define CMD_RUNNING_ARGS_H
+#pragma once
 
 #include "cmd/line/options.h"
 
@@ -31,5 +30,3 @@ struct stopwatch {
 /* If ARGS are verbose, notes WHAT and the time since the last call. If WHAT is NULL, only starts
  * the watch. */
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* selection.h - checks of named positions, edits as they are typed, and the lists of sites and of
  * kinds of attention. */
-#ifndef CMD_SELECTION_ARGS_H
-#define CMD_SELECTION_ARGS_H
+#pragma once
 
 #include "cmd/line/command.h"
 
@@ -19,5 +18,3 @@ enum attn_status edits_read(struct attn_edit_texts *edits, const struct attn_pla
 /* Print the tables of --sites help and of --attention help. */
 void sites_print(struct attn_sink *out);
 void attention_kinds_print(struct attn_sink *out);
-
-#endif

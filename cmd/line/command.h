@@ -3,8 +3,7 @@
  * command.c. Its options are used for parsing and for --help (options.h, help.h). Each question of
  * the library has a command, even without a file; a command that does more than ask the question
  * has a file and is in the list. */
-#ifndef CMD_COMMAND_H
-#define CMD_COMMAND_H
+#pragma once
 
 #include "tool.h"
 
@@ -141,5 +140,3 @@ const struct command *command_find(const char *name);
 
 /* Refuses the unknown NAME and sets a hint. WHAT is "command", "option" or "command or topic". */
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err);
-
-#endif

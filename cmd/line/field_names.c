@@ -1,4 +1,3 @@
-/* field_names.c - see field_names.h. */
 #include "cmd/line/field_names.h"
 
 #include "cmd/line/options.h"

@@ -1,8 +1,7 @@
 /* field_names.h - replaces field names in messages of the library by options. A message has a
  * field, sometimes with a value, in backquotes: "choose one, as with `heads 0.0`" becomes "choose
  * one, as with --heads 0.0". */
-#ifndef CMD_FIELD_NAMES_H
-#define CMD_FIELD_NAMES_H
+#pragma once
 
 #include "cmd/line/command.h"
 
@@ -27,5 +26,3 @@ void field_names_set_arguments(char **items, int n);
 /* Returns TEXT with options instead of field names, like field_names_show. TEXT must be valid
  * until the process ends, and the result is. */
 const char *field_names_of_help(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* help.h - prints help texts, 80 columns wide: of the program, and of commands and their
  * options. */
-#ifndef CMD_HELP_H
-#define CMD_HELP_H
+#pragma once
 
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
@@ -35,5 +34,3 @@ void help_option(struct attn_sink *out, const struct option_walk *walk, const ch
  * NULL. */
 enum attn_status help_json_print(struct attn_sink *out, const struct command *command,
                                  const struct topic *topic, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* interrupt.h - handles signals: an interrupted run removes its temporary files, and a model file
  * that is truncated while it is mapped is an error instead of a crash. */
-#ifndef CMD_INTERRUPT_H
-#define CMD_INTERRUPT_H
+#pragma once
 
 #include "attn.h"
 
@@ -49,5 +48,3 @@ void interrupt_watch_host(const struct attn_host *host);
 
 /* Returns true if a watched file was truncated. The results are then invalid. */
 bool interrupt_is_model_truncated(void);
-
-#endif

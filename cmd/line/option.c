@@ -1,4 +1,3 @@
-/* option.c - see option.h. */
 #include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/topics.h"

@@ -17,8 +17,7 @@
  * A row without a name, of the type TEXTS, stands for the arguments that are not options. Every
  * command also has --help and --help-all as its last options.
  */
-#ifndef CMD_OPTION_H
-#define CMD_OPTION_H
+#pragma once
 
 #include "extra.h"
 
@@ -122,5 +121,3 @@ const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL
 /* Writes the help of the option of WALK to TEXT [size], with the names of its settings if
  * LISTS_SETTINGS. */
 void option_help(const struct option_walk *walk, bool lists_settings, char *text, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
  * too; they may be repeated. Variables of the environment and the file of ATTN_CLI_CONFIG have
  * values for options that are not given.
  */
-#ifndef CMD_OPTIONS_H
-#define CMD_OPTIONS_H
+#pragma once
 
 #include "cmd/line/command.h"
 #include "cmd/line/option.h"
@@ -84,5 +83,3 @@ bool defaults_pass_over(struct call *call);
 /* Puts the line of the file in front of the message of ERR if the message is about an option that
  * is from the file. */
 void defaults_name(const struct call *call, struct attn_error *err);
-
-#endif

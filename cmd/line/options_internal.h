@@ -1,6 +1,5 @@
 /* options_internal.h - what the files that read a command line share. */
-#ifndef CMD_OPTIONS_INTERNAL_H
-#define CMD_OPTIONS_INTERNAL_H
+#pragma once
 
 #include "cmd/line/options.h"
 
@@ -35,5 +34,3 @@ char *call_keep(struct call *call, const char *text, size_t size);
 
 /* Parses the values that may set a field which another option also sets. */
 enum attn_status options_set_late(const struct call *call, struct attn_error *err);
-
-#endif

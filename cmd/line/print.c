@@ -1,4 +1,3 @@
-/* print.c - see print.h. */
 #include "cmd/line/print.h"
 
 #include "cmd/line/ask_terminal.h"

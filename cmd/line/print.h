@@ -4,8 +4,7 @@
  *
  *     print(call->out, "%d\n", 42);
  */
-#ifndef CMD_PRINT_H
-#define CMD_PRINT_H
+#pragma once
 
 #include "extra.h"
 
@@ -58,5 +57,3 @@ enum attn_theme terminal_theme(enum attn_color_depth depth);
 /* Returns true if the character set of the locale is UTF-8. It is that of LC_ALL, LC_CTYPE or LANG,
  * the first of these that is set. */
 bool terminal_is_utf8(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* process.h - prepares the process, in the system's way. */
-#ifndef CMD_PROCESS_H
-#define CMD_PROCESS_H
+#pragma once
 
 #include "attn.h"
 
@@ -11,5 +10,3 @@ void process_begin(int *argc, char ***argv);
 /* Refuses a stack that is too small, since the process would end with a signal when it is used
  * up. */
 enum attn_status process_check_stack(struct attn_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Nothing is drawn in the first second. Functions that print on standard error erase the line
  * first.
  */
-#ifndef CMD_PROGRESS_H
-#define CMD_PROGRESS_H
+#pragma once
 
 #include "attn.h"
 
@@ -44,5 +43,3 @@ char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE]);
 
 /* Erases the line. It is drawn again when the time comes. */
 void progress_clear(void);
-
-#endif

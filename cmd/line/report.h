@@ -1,7 +1,6 @@
 /* report.h - errors, hints and notes on standard error: one line per error, at most one hint after
  * it. */
-#ifndef CMD_REPORT_H
-#define CMD_REPORT_H
+#pragma once
 
 #include "attn.h"
 
@@ -44,5 +43,3 @@ void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
 /* An attn_note_fn that does the same for notes of the library. USER is not used. */
 void note_message(void *user, enum attn_note code, const char *message);
-
-#endif

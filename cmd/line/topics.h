@@ -1,6 +1,5 @@
 /* topics.h - help topics, which explain what several commands have in common. */
-#ifndef CMD_TOPICS_H
-#define CMD_TOPICS_H
+#pragma once
 
 #include "cmd/line/options.h"
 
@@ -69,5 +68,3 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk);
 
 /* Prints TOPIC as in the help. */
 void topic_print(struct attn_sink *out, const struct topic *topic);
-
-#endif

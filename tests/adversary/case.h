@@ -9,8 +9,7 @@
  *
  * To add a format, write grammar_NAME.c and its row in ATTN_GRAMMAR_MAP.
  */
-#ifndef ATTN_TESTS_ADVERSARY_CASE_H
-#define ATTN_TESTS_ADVERSARY_CASE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/source.h"
@@ -123,5 +122,3 @@ void attn_json_put_key(struct attn_case *c, struct attn_buffer *out, const char 
         "a lone surrogate", "nesting too deep"
 enum { ATTN_JSON_NUL = 9, ATTN_N_JSON_DEFECT = 12 }; /* NUL: a key may hold it in a vocabulary */
 void attn_json_spoil(struct attn_case *c, struct attn_buffer *json, int defect);
-
-#endif

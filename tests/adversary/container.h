@@ -1,7 +1,6 @@
 /* container.h - writes .safetensors files in every way in which they may be written, and with one
  * defect. */
-#ifndef ATTN_TESTS_ADVERSARY_CONTAINER_H
-#define ATTN_TESTS_ADVERSARY_CONTAINER_H
+#pragma once
 
 #include "tests/adversary/case.h"
 
@@ -38,5 +37,3 @@ extern const char *const attn_container_defects[ATTN_CONTAINER_N_DEFECT];
  * floats of F32 that are small, and other bytes. */
 void attn_container_write(struct attn_case *c, struct attn_container *container, int defect,
                           struct attn_buffer *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* made_merges.h - tokens and merges of letters that are made, and applied by hand. */
-#ifndef ATTN_TESTS_ADVERSARY_MADE_MERGES_H
-#define ATTN_TESTS_ADVERSARY_MADE_MERGES_H
+#pragma once
 
 #include "tests/adversary/case.h"
 
@@ -37,5 +36,3 @@ void attn_made_merges_add(struct attn_case *c, struct attn_made_merges *merges);
 
 /* Merges IDS [n] by hand: the lowest rank first, from the left. Returns how many are left. */
 size_t attn_made_merges_apply(const struct attn_made_merges *merges, int32_t *ids, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* npy_text.h - writes .npy files in every way in which they may be written, and with one defect. */
-#ifndef ATTN_TESTS_ADVERSARY_NPY_TEXT_H
-#define ATTN_TESTS_ADVERSARY_NPY_TEXT_H
+#pragma once
 
 #include "tests/adversary/case.h"
 
@@ -38,5 +37,3 @@ extern const char *const attn_npy_defects[ATTN_NPY_N_DEFECT];
 /* DEFECT is an index of the list, or -1. The array may change with it. */
 void attn_npy_text_write(struct attn_case *c, struct attn_npy_text *array, int defect,
                          struct attn_buffer *out);
-
-#endif

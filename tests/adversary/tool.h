@@ -1,6 +1,5 @@
 /* tool.h - runs attn-cli with a case. */
-#ifndef ATTN_TESTS_ADVERSARY_TOOL_H
-#define ATTN_TESTS_ADVERSARY_TOOL_H
+#pragma once
 
 #include "tests/adversary/case.h"
 
@@ -18,5 +17,3 @@ struct attn_tool_run {
  */
 struct attn_tool_run attn_tool_run(const struct attn_case *c, const char *folder, int seconds,
                                    size_t room);
-
-#endif

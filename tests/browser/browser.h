@@ -12,8 +12,7 @@
  * It speaks the DevTools protocol as --remote-debugging-pipe has it: JSON that ends with NUL, on
  * descriptors 3 and 4 of the browser. Whatever goes wrong fails the current test.
  */
-#ifndef ATTN_TESTS_BROWSER_H
-#define ATTN_TESTS_BROWSER_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -103,5 +102,3 @@ void attn_browser_leave(struct attn_browser *browser);
 
 /* Forgets what was complained of so far. */
 void attn_browser_forgive(struct attn_browser *browser);
-
-#endif

@@ -5,8 +5,7 @@
  * property does not hold. The same object is linked with libFuzzer (MODE=fuzz), or with replay.c,
  * which runs the corpus.
  */
-#ifndef ATTN_TESTS_FUZZ_H
-#define ATTN_TESTS_FUZZ_H
+#pragma once
 
 #include "base/file.h"
 #include "base/status.h"
@@ -56,5 +55,3 @@ void attn_fuzz_check_text(const struct attn_tokenizer *tokenizer,
 
 /* A terminated copy, in a block of exactly that size; ends at a NUL. free() it. */
 char *attn_fuzz_string(const uint8_t *data, size_t size);
-
-#endif

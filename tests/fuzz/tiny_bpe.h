@@ -2,8 +2,7 @@
  * tiny_bpe.h - byte pair encoding for the targets: the tokenizer of models/tiny-gpt2, and merging
  * one pair at a time, the leftmost of the lowest rank.
  */
-#ifndef ATTN_TESTS_TINY_BPE_H
-#define ATTN_TESTS_TINY_BPE_H
+#pragma once
 
 #include "tokenizer/models/models_internal.h"
 #include "tokenizer/regex.h"
@@ -24,5 +23,3 @@ const struct attn_tiny_parts *attn_tiny_parts(void);
 /* Merges IDS [n] in place, slowly: the library's result must be equal. Returns how many are left.
  */
 size_t attn_naive_merge(const struct attn_merges *merges, int32_t *ids, size_t n);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Allocations are counted from 0 since the last call of _at, _from or _off.
  */
-#ifndef ATTN_TESTS_ALLOC_FAIL_H
-#define ATTN_TESTS_ALLOC_FAIL_H
+#pragma once
 
 void attn_alloc_fail_at(long n);   /* allocation N fails, once */
 void attn_alloc_fail_from(long n); /* allocation N and all that follow fail */
@@ -21,5 +20,3 @@ void attn_alloc_fail_off(void);
 
 /* How many allocations were asked for. */
 long attn_alloc_count(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* column.h - finds columns of tables by name. */
-#ifndef ATTN_TESTS_COLUMN_H
-#define ATTN_TESTS_COLUMN_H
+#pragma once
 
 #include "tables/table.h"
 
@@ -9,5 +8,3 @@ size_t attn_test_column(const struct attn_table *table, const char *name);
 
 /* Returns the cell in that column of ROW. */
 struct attn_cell attn_test_cell(const struct attn_table *table, size_t row, const char *name);
-
-#endif

@@ -9,8 +9,7 @@
  * The command has the working directory of the test and, unless more is given, an environment with
  * nothing in it but the language.
  */
-#ifndef ATTN_TESTS_COMMAND_H
-#define ATTN_TESTS_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void attn_assert_printable(const char *what, const char *text, size_t size);
 /* Fails the current test unless the command ended with CODE, wrote nothing on standard output and
  * one printable line "attn-cli: error: ...", with at most one "hint: ..." after it. */
 void attn_assert_failed(const char *what, const struct attn_ran *ran, int code);
-
-#endif

@@ -2,8 +2,7 @@
  * csv.h - a strict reader of CSV as RFC 4180 has it, with \n line ends: what other programs see in
  * the files we write.
  */
-#ifndef ATTN_TESTS_CSV_H
-#define ATTN_TESTS_CSV_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct attn_csv {
  * is terminated. */
 struct attn_csv attn_csv_parse(const char *text);
 void attn_csv_release(struct attn_csv *csv);
-
-#endif

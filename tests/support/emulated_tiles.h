@@ -3,8 +3,7 @@
  * (Software Developer's Manual, volume 2: LDTILECFG, TILELOADD, TDPBF16PS, ...). What the processor
  * would answer by a fault fails the test, and so does the use of a tile that nothing was put into.
  */
-#ifndef ATTN_TESTS_EMULATED_TILES_H
-#define ATTN_TESTS_EMULATED_TILES_H
+#pragma once
 
 #include "kernels/gemm_internal.h"
 
@@ -38,5 +37,3 @@ void attn_emulated_multiply(int sum, int x, int w);
 #define ATTN_TILE_LOAD(tile, from, stride) attn_emulated_load(tile, from, stride)
 #define ATTN_TILE_STORE(tile, to, stride) attn_emulated_store(tile, to, stride)
 #define ATTN_TILE_MULTIPLY(sum, x, w) attn_emulated_multiply(sum, x, w)
-
-#endif

@@ -7,8 +7,7 @@
  *     attn_encoder_path("bert/expected.npz/0/ids.npy", path);
  *     attn_encoders_remove();
  */
-#ifndef ATTN_TESTS_ENCODERS_H
-#define ATTN_TESTS_ENCODERS_H
+#pragma once
 
 #include "attn.h"
 
@@ -47,5 +46,3 @@ const struct attn_config *attn_encoder_config(const struct attn_host *host);
 /* Fails the current test unless STATUS is ATTN_INVALID and WORDS are in the message of ERR, which
  * is empty afterwards: the first failure stays in one. */
 void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words);
-
-#endif

@@ -5,8 +5,7 @@
  * assembled. The walk goes in the order of computation, so the first row that differs is where
  * things went wrong.
  */
-#ifndef ATTN_TESTS_EXPECTED_H
-#define ATTN_TESTS_EXPECTED_H
+#pragma once
 
 #include "tests/support/recording.h"
 
@@ -34,5 +33,3 @@ typedef void (*attn_expected_fn)(void *user, const struct attn_expected_row *row
  */
 size_t attn_expected_each(const char *folder, const struct attn_recording *recording, size_t row0,
                           attn_expected_fn fn, void *user);
-
-#endif

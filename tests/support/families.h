@@ -1,7 +1,6 @@
 /* families.h - the small models of other families than GPT-2 and our own, for tests that hold for
  * every model. They have all parts that a block may have. */
-#ifndef ATTN_TESTS_FAMILIES_H
-#define ATTN_TESTS_FAMILIES_H
+#pragma once
 
 #define ATTN_FAMILY_DIRECTORIES                                                                    \
     "tests/fixtures/family-gpt-neox-parallel", /* fused heads, part of each turned, two norms */   \
@@ -55,5 +54,3 @@ enum {
     ATTN_N_ROW_DIRECTORY = 12,
     ATTN_N_FAMILY_DIRECTORY = 12 + ATTN_N_DECODER_DIRECTORY + ATTN_N_ROW_DIRECTORY
 };
-
-#endif

@@ -5,8 +5,7 @@
  *     ...
  *     attn_folder_leave(); // and gone
  */
-#ifndef ATTN_TESTS_FOLDER_H
-#define ATTN_TESTS_FOLDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void attn_folder_write(const char *path, const void *bytes, size_t size);
 
 /* Fails the current test unless the file PATH consists of these bytes. */
 void attn_folder_assert(const char *path, const void *bytes, size_t size);
-
-#endif

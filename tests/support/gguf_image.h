@@ -8,8 +8,7 @@
  *     ...
  *     attn_buffer_release(&bytes);
  */
-#ifndef ATTN_TESTS_GGUF_IMAGE_H
-#define ATTN_TESTS_GGUF_IMAGE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "gguf/gguf.h"
@@ -50,5 +49,3 @@ void attn_gguf_put_data(struct attn_gguf_image *image, const char *name, uint32_
 
 /* The file; the image is empty after it. */
 struct attn_buffer attn_gguf_image_make(struct attn_gguf_image *image);
-
-#endif

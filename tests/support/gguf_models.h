@@ -9,8 +9,7 @@
  * lines "tensor" of twin.txt, and must have the digests there, which are those of a model that the
  * package gguf, llama.cpp's converter and transformers agreed on (PROVENANCE.md).
  */
-#ifndef ATTN_TESTS_GGUF_MODELS_H
-#define ATTN_TESTS_GGUF_MODELS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/status.h"
@@ -111,5 +110,3 @@ struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned f
 
 /* Part NO of COUNT of it, every COUNT-th tensor, to be released; number 0 has the metadata. */
 struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count);
-
-#endif

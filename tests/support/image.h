@@ -3,8 +3,7 @@
  *
  * The library reads them from blocks of exactly their size, so that ASan sees a read past the end.
  */
-#ifndef ATTN_TESTS_IMAGE_H
-#define ATTN_TESTS_IMAGE_H
+#pragma once
 
 #include "formats/safetensors.h"
 
@@ -41,5 +40,3 @@ enum attn_status attn_image_try(struct attn_image image, size_t size, struct att
 /* Opens and closes a file. */
 enum attn_status attn_image_try_header(const char *header, size_t n_header, size_t n_data,
                                        struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* kept.h - what a capture kept of a layer, by its number, of models of one stack. */
-#ifndef ATTN_TESTS_KEPT_H
-#define ATTN_TESTS_KEPT_H
+#pragma once
 
 #include "trace/capture.h"
 
@@ -15,5 +14,3 @@ bool attn_layer_has(const struct attn_dims *dims, enum attn_site site, int layer
 
 /* Returns true if SELECTION selects SITE, and LAYER has it. */
 bool attn_layer_keeps(const struct attn_selection *selection, enum attn_site site, int layer);
-
-#endif

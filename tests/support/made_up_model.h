@@ -10,8 +10,7 @@
  *         attn_model_free(model);
  *     }
  */
-#ifndef ATTN_TESTS_MADE_UP_MODEL_H
-#define ATTN_TESTS_MADE_UP_MODEL_H
+#pragma once
 
 #include "attn.h"
 
@@ -27,5 +26,3 @@ enum {
  * says its parts.
  */
 struct attn_model *attn_made_up_model(size_t number, char name[ATTN_MADE_UP_NAME_SIZE]);
-
-#endif

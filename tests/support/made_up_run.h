@@ -7,8 +7,7 @@
  *     attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
  *     attn_made_up_run_release(&made);
  */
-#ifndef ATTN_TESTS_MADE_UP_RUN_H
-#define ATTN_TESTS_MADE_UP_RUN_H
+#pragma once
 
 #include "attn.h"
 #include "tensors/writer.h"
@@ -66,5 +65,3 @@ enum attn_status attn_made_up_run_play_steps(const struct attn_made_up_run *made
 
 /* How many tensors MADE has: those of a layer once for each. */
 size_t attn_made_up_run_n_tensor(const struct attn_made_up_run *made);
-
-#endif

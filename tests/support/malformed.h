@@ -2,8 +2,7 @@
  * malformed.h - headers of .safetensors files that must be refused, by the classes in which files
  * go wrong, and strange ones that must be taken.
  */
-#ifndef ATTN_TESTS_MALFORMED_H
-#define ATTN_TESTS_MALFORMED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct attn_header_group {
 extern const struct attn_header_group attn_malformed_groups[];
 extern const size_t attn_n_malformed_group;
 extern const struct attn_header_group attn_strange;
-
-#endif

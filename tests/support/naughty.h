@@ -2,8 +2,7 @@
  * naughty.h - our own list of strings that break programs: what terminals, spreadsheets, browsers,
  * shells, printf, file systems and decoders of UTF-8 act upon.
  */
-#ifndef ATTN_TESTS_NAUGHTY_H
-#define ATTN_TESTS_NAUGHTY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool attn_naughty_is_utf8(const struct attn_naughty *string);
 
 /* Whether a file can have it as its name. */
 bool attn_naughty_is_file_name(const struct attn_naughty *string);
-
-#endif

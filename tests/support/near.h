@@ -1,8 +1,7 @@
 /*
  * near.h - compares arrays of floats and names the worst element.
  */
-#ifndef ATTN_TESTS_NEAR_H
-#define ATTN_TESTS_NEAR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ double attn_assert_near(const char *what, const float *actual, const double *exp
 
 /* Fails the current test unless the bytes are the same; names the first element that differs. */
 void attn_assert_same_bits(const char *what, const float *actual, const float *expected, size_t n);
-
-#endif

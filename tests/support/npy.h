@@ -3,8 +3,7 @@
  * little-endian, or of bytes, C order. The path "all.npz/x.npy" is member x.npy of the archive
  * all.npz.
  */
-#ifndef ATTN_TESTS_NPY_H
-#define ATTN_TESTS_NPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ float *attn_npy_load_floats(const char *path, size_t *n);
 
 /* The ids [n] of an int64 file that must exist; free them with free(). */
 int32_t *attn_npy_read_ids(const char *path, size_t *n);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The library reads them from blocks of exactly their size, so that ASan sees a read past the end.
  */
-#ifndef ATTN_TESTS_NPY_IMAGE_H
-#define ATTN_TESTS_NPY_IMAGE_H
+#pragma once
 
 #include "formats/npy.h"
 
@@ -32,5 +31,3 @@ enum attn_status attn_npy_image_open(const struct attn_npy_image *image, size_t 
 /* Opens and closes. */
 enum attn_status attn_npy_image_try(const struct attn_npy_image *image, size_t size,
                                     struct attn_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * open.h - opens what many tests begin with. A failure fails the current test with its message.
  */
-#ifndef ATTN_TESTS_OPEN_H
-#define ATTN_TESTS_OPEN_H
+#pragma once
 
 #include "attn.h"
 
@@ -16,5 +15,3 @@ const struct attn_model *attn_tower_of(const struct attn_model *model);
 
 /* The host of a built-in model or of a directory. OPTIONS may be NULL: the defaults. Free it. */
 struct attn_host *attn_open_host(const char *name, const struct attn_host_options *options);
-
-#endif

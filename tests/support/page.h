@@ -10,8 +10,7 @@
  *
  * Each fails the current test for a page that is not as it should be.
  */
-#ifndef ATTN_TESTS_PAGE_H
-#define ATTN_TESTS_PAGE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ char *attn_page_element(const struct attn_page *page, const char *opening, const
 
 /* How often WHAT stands in the page. */
 size_t attn_page_count(const struct attn_page *page, const char *what);
-
-#endif

@@ -6,8 +6,7 @@
  *     attn_parts_open(&parts, &model, &err); // attn_model_open, and the model is called 'm'
  *     attn_parts_release(&parts);
  */
-#ifndef ATTN_TESTS_PARTS_H
-#define ATTN_TESTS_PARTS_H
+#pragma once
 
 #include "attn.h"
 #include "base/buffer.h"
@@ -43,5 +42,3 @@ enum attn_status attn_parts_try_config(const char *directory, struct attn_buffer
 
 /* Where the data of the tensors begin. */
 size_t attn_part_header_end(const struct attn_part *weights);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * And whether PNG and PDF can be tested here: cairo and pango, which draw them, are optional.
  */
-#ifndef ATTN_TESTS_PICTURE_H
-#define ATTN_TESTS_PICTURE_H
+#pragma once
 
 #include "tensors/format_internal.h"
 
@@ -46,5 +45,3 @@ bool attn_can_draw(void);
 
 /* Whether cairo and pango draw FORMAT: those are PNG and PDF. */
 bool attn_is_drawn(const struct attn_format *format);
-
-#endif

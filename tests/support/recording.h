@@ -10,8 +10,7 @@
  * recording.trace may also be given to a session of the caller's. Everything is compared bit for
  * bit by attn_assert_same_recording.
  */
-#ifndef ATTN_TESTS_RECORDING_H
-#define ATTN_TESTS_RECORDING_H
+#pragma once
 
 #include "attn.h"
 
@@ -95,5 +94,3 @@ struct attn_selection *attn_select_last(const struct attn_dims *dims, enum attn_
  */
 void attn_assert_same_recording(const char *what, const struct attn_recording *actual,
                                 const struct attn_recording *expected);
-
-#endif

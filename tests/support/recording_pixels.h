@@ -1,6 +1,5 @@
 /* recording_pixels.h - what a session tells of a picture. */
-#ifndef ATTN_TESTS_RECORDING_PIXELS_H
-#define ATTN_TESTS_RECORDING_PIXELS_H
+#pragma once
 
 #include "tests/support/recording.h"
 
@@ -10,5 +9,3 @@ enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
                                            const struct attn_session_options *options,
                                            const float *pixels, const size_t size[2],
                                            struct attn_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Everything is row-major and contiguous. The only second implementation of a kernel.
  */
-#ifndef ATTN_TESTS_REFERENCE_H
-#define ATTN_TESTS_REFERENCE_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -40,5 +39,3 @@ void attn_reference_fill(float *x, size_t n, float size, uint64_t seed);
 
 /* The same numbers, rounded to bfloat16. */
 void attn_reference_fill_bf16(uint16_t *y, size_t n, float size, uint64_t seed);
-
-#endif

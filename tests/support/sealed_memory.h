@@ -1,13 +1,10 @@
 /*
  * sealed_memory.h - a process that may make no memory executable, as under a hardened kernel.
  */
-#ifndef ATTN_TESTS_SEALED_MEMORY_H
-#define ATTN_TESTS_SEALED_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 
 /* From here on mmap and mprotect with PROT_EXEC fail with EPERM, for good. False when the kernel
  * does not offer that. */
 bool attn_seal_memory(void);
-
-#endif

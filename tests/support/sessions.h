@@ -1,6 +1,5 @@
 /* sessions.h - sessions that begin in the middle of a model, and what sessions count. */
-#ifndef ATTN_TESTS_SESSIONS_H
-#define ATTN_TESTS_SESSIONS_H
+#pragma once
 
 #include "extra.h"
 #include "forward/session_internal.h"
@@ -27,5 +26,3 @@ bool attn_edit_counts(const struct attn_session *session, size_t sequence, size_
 enum attn_status attn_session_bytes(const struct attn_model *model,
                                     const struct attn_session_options *options, size_t *n_byte,
                                     struct attn_error *err);
-
-#endif

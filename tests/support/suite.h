@@ -7,8 +7,7 @@
  * CK_RUN_CASE=masks_future_positions runs that test alone. Check forks each test; CK_FORK=no keeps
  * one process for debuggers and valgrind. Tests that are words of ATTN_SKIP_TESTS are left out.
  */
-#ifndef ATTN_TESTS_SUITE_H
-#define ATTN_TESTS_SUITE_H
+#pragma once
 
 #include "tests/support/assert.h"
 
@@ -47,5 +46,3 @@ void attn_skip_test(const char *why);
         static struct attn_suite suite = {__BASE_FILE__, run_suite, NULL};                         \
         attn_add_suite(&suite);                                                                    \
     }
-
-#endif

@@ -6,8 +6,7 @@
  *             ... attn_svg_number(&svg.items[i], "x"), svg.items[i].text ...
  *     attn_svg_release(&svg);
  */
-#ifndef ATTN_TESTS_SVG_H
-#define ATTN_TESTS_SVG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void attn_svg_cells(const struct attn_svg *svg, size_t first, double side, size_
 
 /* The color of that group at a point; UINT32_MAX where no path is. */
 uint32_t attn_svg_color(const struct attn_svg *svg, size_t first, double x, double y);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * tokenizing.h - tokenizers from files written in the test, and assertions on what they give.
  */
-#ifndef ATTN_TESTS_TOKENIZING_H
-#define ATTN_TESTS_TOKENIZING_H
+#pragma once
 
 #include "base/buffer.h"
 #include "formats/json.h"
@@ -68,5 +67,3 @@ void attn_assert_places(const struct attn_encoding *encoding, const struct attn_
  * TOKENS [n], written as in the file (a space is "\\u0120").
  */
 void attn_write_byte_vocabulary(struct attn_buffer *out, const char *const *tokens, size_t n);
-
-#endif

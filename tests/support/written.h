@@ -3,8 +3,7 @@
  *
  *     struct attn_part text = attn_written(&made, "tidy", NULL, ATTN_WHOLE, &err);
  */
-#ifndef ATTN_TESTS_WRITTEN_H
-#define ATTN_TESTS_WRITTEN_H
+#pragma once
 
 #include "tests/support/made_up_run.h"
 #include "tests/support/parts.h"
@@ -39,5 +38,3 @@ void attn_written_remove(const char *path);
  * PATH is a file, nothing. */
 void attn_written_fails_whole(const struct attn_made_up_run *made, const char *format,
                               const char *path);
-
-#endif

@@ -21,7 +21,7 @@ includes_of() { sed -nE 's/^#include "([^"]+)".*/\1/p' "$1"; }
 
 while read -r header; do
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -DATTN_ISA=baseline -Ilib @lib/folders -I. @"$build/libraries.cflags" \
-        -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -x c "$header" ||
+        -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -include "$header" -x c /dev/null ||
         fail "$header: does not compile alone"
 done < <(find lib cmd tests/support -name '*.h' ! -name wasi.h | LC_ALL=C sort)
 

@@ -18,8 +18,7 @@
  * head from its first query to its last: each sum over queries is one chain, whatever the number of
  * threads, and heads that share a key are added in order.
  */
-#ifndef ATTN_GRADIENT_ATTENTION_BACKWARD_H
-#define ATTN_GRADIENT_ATTENTION_BACKWARD_H
+#pragma once
 
 #include "attention/heads.h"
 
@@ -129,5 +128,3 @@ static inline size_t attn_sites_count(struct attn_site_set set)
 struct attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer);
 
 void attn_heads_back_run(struct attn_heads_back *heads);
-
-#endif

@@ -14,8 +14,7 @@
  * Bits depend on the model, the tokens and the rule, but not on threads, instruction sets, watched
  * sites, or kept tensors.
  */
-#ifndef ATTN_GRADIENT_BACKWARD_H
-#define ATTN_GRADIENT_BACKWARD_H
+#pragma once
 
 #include "forward/goal.h"
 #include "forward/session.h"
@@ -121,5 +120,3 @@ const float *attn_backward_embedding(const struct attn_backward *backward);
 const float *attn_backward_source(const struct attn_backward *backward);
 
 void attn_backward_free(struct attn_backward *backward); /* NULL is allowed */
-
-#endif

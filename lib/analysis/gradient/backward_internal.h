@@ -6,8 +6,7 @@
  * from the gradient of the result, and visits the sites of the input, which passes them to the
  * trace. After the first failure lines do nothing.
  */
-#ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
-#define ATTN_GRADIENT_BACKWARD_INTERNAL_H
+#pragma once
 
 #include "base/os/thread.h"
 #include "forward/session_internal.h"
@@ -220,5 +219,3 @@ void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *
 /* The backward pass before the layers (backward_block.c): b->d, the gradient of resid_pre of layer
  * 0, becomes that of the embeddings [n, De]. */
 void attn_embedding_back(struct attn_backward *b);
-
-#endif

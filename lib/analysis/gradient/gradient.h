@@ -6,8 +6,7 @@
  * During the feed it keeps the residual stream into each layer, T D numbers each; for short texts
  * also what the backward pass reads of each layer (gradient/kept_layers.h).
  */
-#ifndef ATTN_GRADIENT_GRADIENT_H
-#define ATTN_GRADIENT_GRADIENT_H
+#pragma once
 
 #include "run/maker.h"
 
@@ -48,5 +47,3 @@ enum attn_status attn_relevance_emit(struct attn_relevance *relevance,
                                      const struct attn_trace *trace, struct attn_error *err);
 
 void attn_relevance_free(struct attn_relevance *relevance); /* NULL is allowed */
-
-#endif

@@ -9,8 +9,7 @@
  *     attn_session_feed(session, ids, n, &err);
  *     values = attn_kept_layers_of(kept, layer);
  */
-#ifndef ATTN_GRADIENT_KEPT_LAYERS_H
-#define ATTN_GRADIENT_KEPT_LAYERS_H
+#pragma once
 
 #include "base/pool.h"
 #include "model/config_fields.h"
@@ -44,5 +43,3 @@ const struct attn_trace *attn_kept_layers_trace(const struct attn_kept_layers *k
 struct attn_layer_values attn_kept_layers_of(const struct attn_kept_layers *kept, int layer);
 
 void attn_kept_layers_free(struct attn_kept_layers *kept); /* NULL is allowed */
-
-#endif

@@ -1,4 +1,3 @@
-/* tape.c - see tape.h. */
 #include "gradient/tape.h"
 
 #include "base/memory.h"

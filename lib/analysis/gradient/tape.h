@@ -9,8 +9,7 @@
  *     attn_tape_run(&tape, &goal, &err);    // the traces get the gradients; may be repeated
  *     attn_tape_release(&tape);
  */
-#ifndef ATTN_GRADIENT_TAPE_H
-#define ATTN_GRADIENT_TAPE_H
+#pragma once
 
 #include "gradient/backward.h"
 
@@ -56,5 +55,3 @@ enum attn_status attn_tape_open(struct attn_tape *tape, struct attn_error *err);
 /* Computes the gradients of GOAL at the last feed. */
 enum attn_status attn_tape_run(const struct attn_tape *tape, const struct attn_backward_goal *goal,
                                struct attn_error *err);
-
-#endif

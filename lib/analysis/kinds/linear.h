@@ -21,8 +21,7 @@
  *
  * The equivalent matrix of weights is computed only on demand: attn_linear_attention_pattern.
  */
-#ifndef ATTN_KINDS_LINEAR_H
-#define ATTN_KINDS_LINEAR_H
+#pragma once
 
 #include "attention/tile.h"
 #include "kernels/gemm_internal.h"
@@ -71,5 +70,3 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const struct attn_gemm_engine *engine,
                                    const struct attn_tile *tile, const float *keys,
                                    const float *divisors, float *scratch);
-
-#endif

@@ -10,8 +10,7 @@
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = e, .x = k, ...}, scratch);
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = f, .x = v, ...}, scratch);
  */
-#ifndef ATTN_KINDS_LOWRANK_H
-#define ATTN_KINDS_LOWRANK_H
+#pragma once
 
 #include "kernels/gemm_internal.h"
 
@@ -45,5 +44,3 @@ size_t attn_lowrank_scratch(size_t n_key);
 
 /* Computes y = map x. Each element is one chain over the keys in ascending order. On any thread. */
 void attn_lowrank_project(const struct attn_lowrank_args *args, float *scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis_internal.h - declarations of measures and differences that only the library uses. */
-#ifndef ATTN_MEASURES_ANALYSIS_INTERNAL_H
-#define ATTN_MEASURES_ANALYSIS_INTERNAL_H
+#pragma once
 
 #include "measures/measure.h"
 #include "measures/metric.h"
@@ -67,5 +66,3 @@ bool attn_measure_is_count(enum attn_measure measure);
 const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
 
 int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
-
-#endif

@@ -1,4 +1,3 @@
-/* decompose.c - see decompose.h. */
 #include "measures/decompose.h"
 
 #include <float.h>

@@ -8,8 +8,7 @@
  *     attn_svd(k, n, s, u, v);                     // K = U diag(s) V^T
  *     attn_eigenvalues(k, n, real, imaginary);
  */
-#ifndef ATTN_MEASURES_DECOMPOSE_H
-#define ATTN_MEASURES_DECOMPOSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void attn_svd(double *k, size_t n, double *s, double *u, double *v);
  * steps (Francis 1961; Golub and Van Loan, 7.5). False: a value was not found in 60 steps, which no
  * finite matrix is known to need. */
 bool attn_eigenvalues(double *k, size_t n, double *real, double *imaginary);
-
-#endif

@@ -11,8 +11,7 @@
  * are compared by their values and numbers. Memory does not grow with the number of texts: besides
  * the strongest texts of each head, a sample of the texts is kept.
  */
-#ifndef ATTN_MEASURES_HEAD_CARDS_INTERNAL_H
-#define ATTN_MEASURES_HEAD_CARDS_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "formats/json_writer.h"
@@ -169,5 +168,3 @@ double attn_card_distance(const struct attn_card_head *head, size_t i);
 
 /* Returns the name of distance I: "-2" for a key after the query, "0", "3-4", "65+". */
 const char *attn_card_distance_name(size_t i);
-
-#endif

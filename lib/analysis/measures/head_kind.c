@@ -1,4 +1,3 @@
-/* head_kind.c - see head_kind.h. */
 #include "measures/head_kind.h"
 
 #include <math.h>

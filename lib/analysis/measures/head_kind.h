@@ -10,8 +10,7 @@
  *
  * Color is never the only sign: each kind has a letter, too.
  */
-#ifndef ATTN_MEASURES_HEAD_KIND_H
-#define ATTN_MEASURES_HEAD_KIND_H
+#pragma once
 
 #include "measures/head_mix.h"
 
@@ -80,5 +79,3 @@ size_t attn_head_bar(const double *shares, double park,
  *     entropy at least .45 of most    broad
  *     elsewhere at least .15, and .5 times an even head: elsewhere; else mixed */
 struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix, double threshold);
-
-#endif

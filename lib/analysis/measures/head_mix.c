@@ -1,4 +1,3 @@
-/* head_mix.c - see head_mix.h. */
 #include "measures/head_mix.h"
 
 #include "base/elementary.h"

@@ -10,8 +10,7 @@
  * head. The rows and keys before ATTN_MIX_ROWS are measured, so that memory does not grow with the
  * text. Sums go in the order of the events: the same bits with any number of threads.
  */
-#ifndef ATTN_MEASURES_HEAD_MIX_H
-#define ATTN_MEASURES_HEAD_MIX_H
+#pragma once
 
 #include "measures/parks.h"
 
@@ -96,5 +95,3 @@ double attn_first_head_effect(const struct attn_table *effects, const struct att
 double attn_first_head_rank_of(const struct attn_table *effects,
                                const struct attn_head_mixes *mixes, const struct attn_location *at,
                                double *look, size_t *key);
-
-#endif

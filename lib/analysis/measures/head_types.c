@@ -1,4 +1,3 @@
-/* head_types.c - see head_types.h. */
 #include "measures/head_types.h"
 
 #include "base/hash.h"

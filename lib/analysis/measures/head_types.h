@@ -3,8 +3,7 @@
  * model wrote itself, the table of `attn-cli probe texts` as JSON: a part of a model, heads.json,
  * which lies beside its weights, is built in, or is kept in a folder of the user.
  */
-#ifndef ATTN_MEASURES_HEAD_TYPES_H
-#define ATTN_MEASURES_HEAD_TYPES_H
+#pragma once
 
 #include "measures/head_kind.h"
 #include "model/model.h"
@@ -24,5 +23,3 @@ enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *f
 
 /* Keeps the types of HEADS, the table of `probe` texts, where MODEL may, or nothing on failure. */
 void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads);
-
-#endif

@@ -1,4 +1,3 @@
-/* links.c - see links.h. */
 #include "measures/links.h"
 
 #include "base/elementary.h"

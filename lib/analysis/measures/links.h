@@ -10,8 +10,7 @@
  *
  * Matrices are [m, n]: row i is word i of the source, column j is word j of the text.
  */
-#ifndef ATTN_MEASURES_LINKS_H
-#define ATTN_MEASURES_LINKS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -77,5 +76,3 @@ struct attn_link_lines {
 /* Reads the lines of the file. ATTN_INVALID for a byte 0. */
 enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn_error *err);
 void attn_link_lines_release(struct attn_link_lines *lines);
-
-#endif

@@ -1,4 +1,3 @@
-/* measure.c - see measure.h. */
 #include "measures/analysis_internal.h"
 
 #include "base/status_internal.h"

@@ -30,8 +30,7 @@
  *     attn_measurement_add(measurement, event);                    // for each event
  *     attn_measurement_find(measurement, &at, values);             // of a head
  */
-#ifndef ATTN_MEASURES_METRIC_H
-#define ATTN_MEASURES_METRIC_H
+#pragma once
 
 #include "base/pool.h"
 #include "trace/trace_internal.h"
@@ -198,5 +197,3 @@ bool attn_metric_mean_of(double value, bool is_counted, double *terms);
 bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms);
 void attn_metric_mean(const double *sums, double *values);
 void attn_metric_mean_and_rows(const double *sums, double *values);
-
-#endif

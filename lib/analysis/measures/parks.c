@@ -1,4 +1,3 @@
-/* parks.c - see parks.h. */
 #include "measures/parks.h"
 
 #include "base/memory.h"

@@ -17,8 +17,7 @@
  * The mean is over the heads that are watched. Sums go in the order of the events,
  * so the results have the same bits with any number of threads.
  */
-#ifndef ATTN_MEASURES_PARKS_H
-#define ATTN_MEASURES_PARKS_H
+#pragma once
 
 #include "measures/metric.h"
 
@@ -51,5 +50,3 @@ bool attn_parks_has(const struct attn_parks *parks, size_t position);
  * NaN if there are none. */
 double attn_parks_ratio(const struct attn_parks *parks, size_t position);
 double attn_parks_weight(const struct attn_parks *parks, size_t position);
-
-#endif

@@ -14,8 +14,7 @@
  *         ... a pass with &to ...
  *     attn_parking_release(&parking);
  */
-#ifndef ATTN_MEASURES_RUN_MEASURES_H
-#define ATTN_MEASURES_RUN_MEASURES_H
+#pragma once
 
 #include "measures/metric.h"
 #include "measures/parks.h"
@@ -69,5 +68,3 @@ enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct
 /* Sets PARKS to the parks of the text and of the encoder, or NULL. The caller frees them. */
 void attn_parking_find(struct attn_parking *parking, struct attn_parks *parks[2]);
 void attn_parking_release(struct attn_parking *parking);
-
-#endif

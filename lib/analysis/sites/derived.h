@@ -9,8 +9,7 @@
  *
  * Each kind has a file of its own, derived_NAME.c or contacts.c, which has the definition.
  */
-#ifndef ATTN_SITES_DERIVED_H
-#define ATTN_SITES_DERIVED_H
+#pragma once
 
 #include "run/maker.h"
 
@@ -18,5 +17,3 @@ extern const struct attn_maker attn_derived_maker;
 
 /* Of `received`, the weight that each key gets from the chosen queries (received.c). */
 extern const struct attn_maker attn_received_maker;
-
-#endif

@@ -1,7 +1,6 @@
 /* derived_internal.h - what the kinds of derived tensors share. For derived.c and derived_NAME.c.
  */
-#ifndef ATTN_SITES_DERIVED_INTERNAL_H
-#define ATTN_SITES_DERIVED_INTERNAL_H
+#pragma once
 
 #include "forward/session.h"
 #include "input/sequence.h"
@@ -95,5 +94,3 @@ void attn_contacts_add(struct attn_contacts *contacts, const struct attn_trace_e
 enum attn_status attn_contacts_emit(const struct attn_contacts *contacts, struct attn_error *err);
 
 void attn_contacts_free(struct attn_contacts *contacts); /* NULL is allowed */
-
-#endif

@@ -1,4 +1,3 @@
-/* reply.c - see reply.h. */
 #include "sites/reply.h"
 
 #include "base/memory.h"

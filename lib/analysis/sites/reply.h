@@ -1,8 +1,7 @@
 /* reply.h - the reply of a session to a question about its next token (predict/answer.h): the
  * metric, computed from its logits. For the files of this layer and
  * above. */
-#ifndef ATTN_SITES_REPLY_H
-#define ATTN_SITES_REPLY_H
+#pragma once
 
 #include "forward/session_pack.h"
 #include "predict/answer_internal.h"
@@ -70,5 +69,3 @@ enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
  * site is the embedding, which costs nothing to emit. The caller owns *SELECTION. */
 enum attn_status attn_answer_select(const struct attn_answer *answer,
                                     struct attn_selection **selection, struct attn_error *err);
-
-#endif

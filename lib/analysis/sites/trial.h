@@ -11,8 +11,7 @@
  *     attn_trials_perform(&trials, edits, changes, n, outcomes, &err); // the changed runs
  *     attn_trials_release(&trials);
  */
-#ifndef ATTN_SITES_TRIAL_H
-#define ATTN_SITES_TRIAL_H
+#pragma once
 
 #include "sites/reply.h"
 #include "trace/capture.h"
@@ -102,5 +101,3 @@ enum attn_status attn_trials_perform(struct attn_trials *trials, const struct at
                                      struct attn_trial_outcome *outcomes, struct attn_error *err);
 
 void attn_trials_release(struct attn_trials *trials);
-
-#endif

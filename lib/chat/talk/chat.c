@@ -1,4 +1,3 @@
-/* chat.c - see chat.h. */
 #include "talk/chat.h"
 
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /* chat.h - writes conversations in the form that the template of a model gives them. */
-#ifndef ATTN_TALK_CHAT_H
-#define ATTN_TALK_CHAT_H
+#pragma once
 
 #include "input/talk.h"
 
@@ -25,5 +24,3 @@ enum attn_status attn_chat_check_reading(const struct attn_request_reading *read
 enum attn_status attn_chat_write(const struct attn_chat_request *asked,
                                  const struct attn_chat_turn *turn, struct attn_chat_text *written,
                                  struct attn_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * construct that is not known is an error that names it with its line; it never leads to another
  * text. Templates are hostile: the size of the source, steps, depth, memory and output are bounded.
  */
-#ifndef ATTN_TEMPLATE_TEMPLATE_H
-#define ATTN_TEMPLATE_TEMPLATE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/status.h"
@@ -59,5 +58,3 @@ enum attn_status attn_template_render(const struct attn_template *parsed,
                                       const struct attn_talk *given, struct attn_buffer *text,
                                       struct attn_talk_span **spans, size_t *n,
                                       struct attn_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * A failure is sticky: the machine keeps the first, and every function returns some value of
  * undefined after it. Loops ask attn_machine_is_alive.
  */
-#ifndef ATTN_TEMPLATE_TEMPLATE_INTERNAL_H
-#define ATTN_TEMPLATE_TEMPLATE_INTERNAL_H
+#pragma once
 
 #include "template/template.h"
 
@@ -318,5 +317,3 @@ struct attn_template_node *attn_template_read_tree(struct attn_machine *machine,
 /* Renders TREE with VARIABLES, a dictionary. */
 void attn_machine_render(struct attn_machine *machine, const struct attn_template_node *tree,
                          struct attn_value variables, struct attn_buffer *text);
-
-#endif

@@ -1,4 +1,3 @@
-/* catalog.c - see catalog.h. */
 #include "catalog/catalog_internal.h"
 
 #include "base/buffer.h"

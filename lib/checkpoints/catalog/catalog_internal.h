@@ -1,6 +1,5 @@
 /* catalog_internal.h - declarations of the catalog that only the library uses. */
-#ifndef ATTN_CATALOG_CATALOG_INTERNAL_H
-#define ATTN_CATALOG_CATALOG_INTERNAL_H
+#pragma once
 
 #include "base/status.h"
 #include "base/text/path.h"
@@ -186,5 +185,3 @@ typedef enum attn_status (*attn_ollama_fn)(void *user, const char *name, struct 
  * namespace. */
 enum attn_status attn_ollama_visit(const struct attn_ollama_stores *stores, attn_ollama_fn visit,
                                    void *user, struct attn_error *err);
-
-#endif

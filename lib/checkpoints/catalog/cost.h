@@ -14,8 +14,7 @@
  * the number of pairs of query and key that are not masked: T (T + 1) / 2 with a causal mask,
  * otherwise T S.
  */
-#ifndef ATTN_CATALOG_COST_H
-#define ATTN_CATALOG_COST_H
+#pragma once
 
 #include "model/model.h"
 #include "trace/site.h"
@@ -94,5 +93,3 @@ struct attn_kind_cost {
 enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
                                      const char *kind, struct attn_kind_cost *found,
                                      struct attn_error *err);
-
-#endif

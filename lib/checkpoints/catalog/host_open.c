@@ -1,4 +1,3 @@
-/* host_open.c - see host_open.h. */
 #include "catalog/host_open.h"
 
 #include "base/status_internal.h"

@@ -17,8 +17,7 @@
  * begin as 1, their biases as 0. Other biases are 0 unless they are drawn with `linear`; with
  * "bias": true in the config each linear map has a bias.
  */
-#ifndef ATTN_DRAWN_MODEL_INIT_H
-#define ATTN_DRAWN_MODEL_INIT_H
+#pragma once
 
 #include "base/status.h"
 #include "tokenizer/words.h"
@@ -109,5 +108,3 @@ enum attn_status attn_init_write(const struct attn_init *init, const char *direc
                                  struct attn_error *err);
 
 void attn_init_free(struct attn_init *init); /* NULL is allowed */
-
-#endif

@@ -1,6 +1,5 @@
 /* model_init_internal.h - makes the config.json of a model. */
-#ifndef ATTN_DRAWN_MODEL_INIT_INTERNAL_H
-#define ATTN_DRAWN_MODEL_INIT_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "drawn/model_init.h"
@@ -10,5 +9,3 @@
 enum attn_status attn_init_config_write(struct attn_buffer *out,
                                         const struct attn_init_options *options,
                                         struct attn_error *err);
-
-#endif

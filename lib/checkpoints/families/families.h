@@ -1,7 +1,6 @@
 /* families.h - the list of families of texts. A family is a row attn_family_NAME in a file of this
  * room, and a name here: lib/parts.c alone includes this file. */
-#ifndef ATTN_FAMILIES_FAMILIES_H
-#define ATTN_FAMILIES_FAMILIES_H
+#pragma once
 
 #include "model/family.h"
 
@@ -29,5 +28,3 @@
 /* clang-format on */
 
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
-
-#endif

@@ -1,6 +1,5 @@
 /* families_internal.h - macros that the files of this folder share. */
-#ifndef ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
-#define ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
+#pragma once
 
 #include "families/gguf_form.h"
 #include "model/family.h"
@@ -153,5 +152,3 @@
  * distance. The file has its table (ATTN_PART_RELATIVE_BIAS). */
 enum attn_status attn_family_add_buckets(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* gguf_form.h - what a family's row says of GGUF files. */
-#ifndef ATTN_FAMILIES_GGUF_FORM_H
-#define ATTN_FAMILIES_GGUF_FORM_H
+#pragma once
 
 #include "model/family.h"
 
@@ -49,5 +48,3 @@ static inline const struct attn_gguf_form *attn_gguf_form_of(const struct attn_f
 
     return family->gguf ? family->gguf : &none;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* llama_internal.h - macros for families with Llama's names of tensors and keys. */
-#ifndef ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
-#define ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
+#pragma once
 
 #include "families/families_internal.h"
 
@@ -56,5 +55,3 @@ enum attn_status attn_family_check_ropes(const struct attn_json *json,
 #define GATED_BLOCK ATTN_BLOCK, .has_gated_mlp = true
 #define BLOCK_WITHOUT_NORM GATED_BLOCK, .act_fn = "silu", .output = ATTN_OUTPUT_OWN
 #define BLOCK_OF_LLAMA .norm = ATTN_NORM_RMSNORM, BLOCK_WITHOUT_NORM
-
-#endif

@@ -1,6 +1,5 @@
 /* mamba_internal.h - macros and functions of families whose layers mix tokens without attention. */
-#ifndef ATTN_MODEL_FAMILIES_MAMBA_INTERNAL_H
-#define ATTN_MODEL_FAMILIES_MAMBA_INTERNAL_H
+#pragma once
 
 #include "families/llama_internal.h"
 
@@ -72,5 +71,3 @@ enum attn_status attn_family_read_delta(const struct attn_json *json, struct att
 /* Reads which layers are Mamba2, and of what size, by the keys of Granite and Bamba. */
 enum attn_status attn_family_read_mamba(const struct attn_json *json, struct attn_config *config,
                                         struct attn_config_layers *layers, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* adapter.c - see adapter.h. */
 #include "foreign/adapter.h"
 
 #include "base/buffer.h"

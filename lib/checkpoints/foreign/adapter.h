@@ -6,8 +6,7 @@
  * use_rslora. A changed map is a copy of 4 bytes a weight; all others stay in their file. Names are
  * those of Hugging Face's modules, also for a GGUF file, whose tensors have other names.
  */
-#ifndef ATTN_FOREIGN_ADAPTER_H
-#define ATTN_FOREIGN_ADAPTER_H
+#pragma once
 
 #include "model/model_internal.h"
 
@@ -32,5 +31,3 @@ struct attn_adapter {
     size_t n;
     char *base; /* owns; the model for which it was made, as its config has it; or NULL */
 };
-
-#endif

@@ -1,4 +1,3 @@
-/* checkpoint.c - see checkpoint.h. */
 #include "foreign/checkpoint.h"
 
 #include "base/dtype_internal.h"

@@ -15,8 +15,7 @@
  * embedding, of which the first are the tokens; then each tensor of nanoGPT for all layers before
  * the next. The output is the embedding.
  */
-#ifndef ATTN_FOREIGN_CHECKPOINT_H
-#define ATTN_FOREIGN_CHECKPOINT_H
+#pragma once
 
 #include "formats/opener.h"
 
@@ -25,5 +24,3 @@
 #define ATTN_CHECKPOINT_PART "checkpoint"
 
 extern const struct attn_opener attn_opener_checkpoint;
-
-#endif

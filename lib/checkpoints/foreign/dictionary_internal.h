@@ -21,8 +21,7 @@
  * mapped, and only the rows and columns that are asked for are read.
  */
 /* clang-format on */
-#ifndef ATTN_FOREIGN_DICTIONARY_INTERNAL_H
-#define ATTN_FOREIGN_DICTIONARY_INTERNAL_H
+#pragma once
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -121,5 +120,3 @@ enum attn_status attn_dictionary_refuse(const struct attn_dictionary *dictionary
 /* Writes the vector that the features of ROW stand for to X [d]. */
 void attn_dictionary_decode(const struct attn_dictionary *dictionary,
                             const struct attn_firings *row, double *x);
-
-#endif

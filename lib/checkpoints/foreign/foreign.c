@@ -1,4 +1,3 @@
-/* foreign.c - see foreign.h. */
 #include "foreign/foreign.h"
 
 #include "base/file.h"

@@ -5,8 +5,7 @@
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);
  */
-#ifndef ATTN_FOREIGN_FOREIGN_H
-#define ATTN_FOREIGN_FOREIGN_H
+#pragma once
 
 #include "formats/opener.h"
 
@@ -33,5 +32,3 @@ enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, stru
 /* Fails with ATTN_UNSUPPORTED if PATH is a file, or has the adapter of another program than
  * peft. */
 enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error *err);
-
-#endif

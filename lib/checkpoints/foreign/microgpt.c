@@ -1,4 +1,3 @@
-/* microgpt.c - see microgpt.h. */
 #include "foreign/microgpt.h"
 
 #include "base/memory.h"

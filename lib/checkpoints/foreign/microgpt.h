@@ -11,8 +11,7 @@
  * end. Norms have no weights, maps no biases; matrices are [out][in], and the heads are slices of
  * the rows of wq, wk and wv.
  */
-#ifndef ATTN_FOREIGN_MICROGPT_H
-#define ATTN_FOREIGN_MICROGPT_H
+#pragma once
 
 #include "formats/opener.h"
 
@@ -23,5 +22,3 @@
 /* n_head and act_fn of an override of config.json replace those of the file. ATTN_UNSUPPORTED for
  * matrices and activations that the model does not have. */
 extern const struct attn_opener attn_opener_microgpt;
-
-#endif

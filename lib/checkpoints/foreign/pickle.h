@@ -11,8 +11,7 @@
  * A value is a number below 2^32 that its pickle explains. Values may contain themselves, so
  * nothing here is recursive. Memory is at most twice the size of the file, and 64 MiB.
  */
-#ifndef ATTN_FOREIGN_PICKLE_H
-#define ATTN_FOREIGN_PICKLE_H
+#pragma once
 
 #include "base/dtype.h"
 #include "base/file.h"
@@ -106,5 +105,3 @@ bool attn_pickle_get_tensor(const struct attn_pickle *pickle, attn_pickle_value 
 /* Sets the error that VALUE, an opaque one, would need a call. Returns ATTN_UNSUPPORTED. */
 enum attn_status attn_pickle_refuse(const struct attn_pickle *pickle, attn_pickle_value value,
                                     struct attn_error *err);
-
-#endif

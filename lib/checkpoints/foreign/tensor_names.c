@@ -1,4 +1,3 @@
-/* tensor_names.c - see tensor_names.h. */
 #include "foreign/tensor_names.h"
 
 #include "base/status_internal.h"

@@ -1,7 +1,6 @@
 /* tokenizer_ranks.h - tokenizers that are ranks of tokens: a pickle of tiktoken's Encoding, as
  * nanochat saves it; tiktoken's list and Mistral's tekken.json, which become such a pickle. */
-#ifndef ATTN_FOREIGN_TOKENIZER_RANKS_H
-#define ATTN_FOREIGN_TOKENIZER_RANKS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/file.h"
@@ -20,5 +19,3 @@ enum attn_status attn_ranks_write(const struct attn_pickle *pickle, const char *
 enum attn_status attn_ranks_from_text(const struct attn_file *file,
                                       const struct attn_source *source, struct attn_buffer *pickle,
                                       struct attn_error *err);
-
-#endif

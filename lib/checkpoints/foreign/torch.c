@@ -1,4 +1,3 @@
-/* torch.c - see torch.h. */
 #include "foreign/torch.h"
 
 #include "base/dtype_internal.h"

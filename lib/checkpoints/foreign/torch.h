@@ -10,8 +10,7 @@
  * Tensors whose elements are contiguous stay in the file, mapped or read. Others are gathered, and
  * doubles rounded to float32, when the file is opened.
  */
-#ifndef ATTN_FOREIGN_TORCH_H
-#define ATTN_FOREIGN_TORCH_H
+#pragma once
 
 #include "base/file.h"
 #include "base/status.h"
@@ -31,5 +30,3 @@ enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_file
 
 /* Sorts the tensors of FILES by name. ATTN_FORMAT if two have the same. */
 enum attn_status attn_torch_sort(const struct attn_tensor_files *files, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* trained.c - see trained.h. */
 #include "foreign/trained.h"
 
 #include "base/memory.h"

@@ -11,8 +11,7 @@
  *
  * A number of heads that is not in the file is that of GPT-2's sizes, or the user's.
  */
-#ifndef ATTN_FOREIGN_TRAINED_H
-#define ATTN_FOREIGN_TRAINED_H
+#pragma once
 
 #include "foreign/pickle.h"
 #include "formats/json.h"
@@ -29,5 +28,3 @@ enum attn_status attn_trained_read(const struct attn_pickle *pickle, bool is_lat
  * number than *size. */
 enum attn_status attn_trained_size(const struct attn_json *own, const char *const two[2],
                                    size_t *size, struct attn_error *err);
-
-#endif

@@ -15,8 +15,7 @@
  * Values stay where they lie in the file: arrays of strings are read by attn_gguf_next_text, which
  * compares each size with the bytes that are left, so that a map may change while it is read.
  */
-#ifndef ATTN_FORMATS_GGUF_H
-#define ATTN_FORMATS_GGUF_H
+#pragma once
 
 #include "base/file.h"
 #include "base/source.h"
@@ -125,5 +124,3 @@ enum attn_status attn_gguf_get_array(const struct attn_bundle *gguf, const char 
 bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t *size);
 bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value);
 bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value);
-
-#endif

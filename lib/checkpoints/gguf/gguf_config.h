@@ -7,8 +7,7 @@
  * The keys are those of llama.cpp (src/llama-arch.cpp). Facts that only its code contains, such as
  * activations and the layers with windows, are in the rows of families (struct attn_gguf_form).
  */
-#ifndef ATTN_MODEL_GGUF_CONFIG_H
-#define ATTN_MODEL_GGUF_CONFIG_H
+#pragma once
 
 #include "base/buffer.h"
 #include "gguf/gguf.h"
@@ -31,5 +30,3 @@ enum attn_status attn_gguf_write_config(const struct attn_bundle *gguf,
  * Gemma's norms is in the weights, and `rope_freqs.weight` divides frequencies. */
 enum attn_status attn_gguf_finish_config(const struct attn_bundle *gguf, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* gguf_keys.c - see gguf_keys.h. */
 #include "gguf/gguf_keys.h"
 
 #include "formats/float_text.h"

@@ -1,7 +1,6 @@
 /* gguf_keys.h - reads keys of GGUF files, and writes members of a config.json. The first failure is
  * kept; the rest then has no effect. For the files of this layer. */
-#ifndef ATTN_MODEL_GGUF_KEYS_H
-#define ATTN_MODEL_GGUF_KEYS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/status_internal.h"
@@ -67,5 +66,3 @@ void attn_gguf_put_real(const struct attn_gguf_writing *w, const char *key, doub
 
 /* Returns a share of WHOLE that gives exactly PART when it is multiplied again. */
 double attn_gguf_share_of(size_t part, size_t whole);
-
-#endif

@@ -1,6 +1,5 @@
 /* gguf_layers.h - layers of several kinds and sizes in GGUF files, for gguf_config.c. */
-#ifndef ATTN_MODEL_GGUF_LAYERS_H
-#define ATTN_MODEL_GGUF_LAYERS_H
+#pragma once
 
 #include "gguf/gguf_keys.h"
 
@@ -17,5 +16,3 @@ void attn_gguf_read_widths(struct attn_gguf_writing *w);
 /* Writes which layers mix tokens without attention, the sizes of these, and those of layers that
  * differ. */
 void attn_gguf_put_layers(struct attn_gguf_writing *w);
-
-#endif

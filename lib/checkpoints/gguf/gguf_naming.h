@@ -1,6 +1,5 @@
 /* gguf_naming.h - the names of tensors in GGUF files. */
-#ifndef ATTN_GGUF_GGUF_NAMING_H
-#define ATTN_GGUF_GGUF_NAMING_H
+#pragma once
 
 #include "model/family.h"
 
@@ -19,5 +18,3 @@ bool attn_gguf_tower_has_class(const struct attn_tensor_files *files);
 /* Whether FILES, of a tower, have exchanged the names ffn_up and ffn_down, as the script for LLaVA
  * of 2023 does. */
 bool attn_gguf_tower_exchanges(const struct attn_tensor_files *files);
-
-#endif

@@ -1,7 +1,6 @@
 /* projector_reader.h - what reads pictures for a model in a GGUF file: a second file, or tensors of
  * the first. lib/parts.c lists it. */
-#ifndef ATTN_GGUF_PROJECTOR_READER_H
-#define ATTN_GGUF_PROJECTOR_READER_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/source.h"
@@ -34,5 +33,3 @@ struct attn_projector_reader {
 };
 
 extern const struct attn_projector_reader *const attn_projectors;
-
-#endif

@@ -6,8 +6,7 @@
  *     if (found)
  *         printf("%s, %zu bits\n", found->method, found->bits);
  */
-#ifndef ATTN_QUANTIZED_QUANTIZED_H
-#define ATTN_QUANTIZED_QUANTIZED_H
+#pragma once
 
 #include "formats/tensor_files.h"
 #include "model/model_internal.h"
@@ -40,5 +39,3 @@ struct attn_quantized_place {
 /* Finds the place of ENTRY of FILES. False: it is stored as it is. */
 bool attn_quantized_find(const struct attn_tensor_files *files,
                          const struct attn_tensor_entry *entry, struct attn_quantized_place *place);
-
-#endif

@@ -1,6 +1,5 @@
 /* quantized_internal.h - how the files of this room share a folder of quantized weights. */
-#ifndef ATTN_QUANTIZED_QUANTIZED_INTERNAL_H
-#define ATTN_QUANTIZED_QUANTIZED_INTERNAL_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/source.h"
@@ -127,5 +126,3 @@ enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
                                       const struct attn_config *config,
                                       struct attn_tensor_files *files, struct attn_coded_list *list,
                                       struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* vocabularies_internal.h - readers of files of vocabularies. */
-#ifndef ATTN_VOCABULARIES_VOCABULARIES_INTERNAL_H
-#define ATTN_VOCABULARIES_VOCABULARIES_INTERNAL_H
+#pragma once
 
 #include "tokenizer/tokenizer_internal.h"
 
@@ -31,5 +30,3 @@ struct attn_scored_token {
 enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer,
                                    struct attn_scored_token *tokens, size_t n,
                                    struct attn_error *err);
-
-#endif

@@ -12,8 +12,7 @@
  * (attn_attention_sites). A batch is passed as more heads: [B, H, T, E] has B*H heads. Head h uses
  * key/value head h / (n_head / n_kv_head).
  */
-#ifndef ATTN_ATTENTION_ATTEND_H
-#define ATTN_ATTENTION_ATTEND_H
+#pragma once
 
 #include "attention/attention.h"
 #include "base/pool.h"
@@ -71,5 +70,3 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
  * packed keys and values; the watched matrices of one head, at most 64 MiB at a time; a few rows
  * per thread. */
 enum attn_status attn_attend(const struct attn_attend_args *given, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* attention.c - see attention.h. */
 #include "attention/attention_internal.h"
 
 #include "attention/keys.h"

@@ -1,6 +1,5 @@
 /* attention_internal.h - declarations about attention and its kinds that only the library uses. */
-#ifndef ATTN_ATTENTION_ATTENTION_INTERNAL_H
-#define ATTN_ATTENTION_ATTENTION_INTERNAL_H
+#pragma once
 
 #include "attention/keys.h"
 #include "attention/kind.h"
@@ -172,5 +171,3 @@ size_t attn_attention_text(const struct attn_attention *attention,
 /* Sets the matrix sites of DIMS to those that at least one of ATTENTION [n_layer] has, and sets
  * n_rank. For the selection of a run that does not use the model's own attention. */
 void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims);
-
-#endif

@@ -1,6 +1,5 @@
 /* engines_internal.h - the engines that compute one head: dense, gather and blockwise. */
-#ifndef ATTN_ATTENTION_ENGINES_INTERNAL_H
-#define ATTN_ATTENTION_ENGINES_INTERNAL_H
+#pragma once
 
 #include "attention/tile.h"
 #include "kernels/gemm_internal.h"
@@ -107,5 +106,3 @@ size_t attn_blockwise_scratch(const struct attn_head_shape *shape);
  * the worker. */
 void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_tile *tile,
                         float *scratch);
-
-#endif

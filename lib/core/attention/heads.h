@@ -13,8 +13,7 @@
  * site, head and row; otherwise each head has its own waves. Heads that are not watched form one
  * wave, which stores no matrix.
  */
-#ifndef ATTN_ATTENTION_HEADS_H
-#define ATTN_ATTENTION_HEADS_H
+#pragma once
 
 #include "attention/engines_internal.h"
 #include "trace/trace.h"
@@ -160,5 +159,3 @@ size_t attn_heads_run(const struct attn_heads *heads);
 /* Divides each of N rows of D floats by its length, for cosine similarity. A row of length 0
  * becomes 0. */
 void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d);
-
-#endif

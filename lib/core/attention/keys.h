@@ -1,7 +1,6 @@
 /* keys.h - lists the keys of a row of a matrix, by kind and mask. The time grows with the number of
  * listed keys; but a mask that is a matrix is read for the whole row. */
-#ifndef ATTN_ATTENTION_KEYS_H
-#define ATTN_ATTENTION_KEYS_H
+#pragma once
 
 #include "attention/attention.h"
 #include "base/status.h"
@@ -74,5 +73,3 @@ struct attn_key_span {
 
 /* Writes the keys of SPAN to KEYS, unless KEYS is NULL. Returns their number. */
 size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
-
-#endif

@@ -1,4 +1,3 @@
-/* kv.c - see kv.h. */
 #include "attention/kv.h"
 
 #include "kernels/panels.h"

@@ -9,8 +9,7 @@
  *     attn_kv_clear(kv, &shape, n_kv_head);
  *     attn_kv_write_values(&kv[g], &shape, &rows);
  */
-#ifndef ATTN_ATTENTION_KV_H
-#define ATTN_ATTENTION_KV_H
+#pragma once
 
 #include "base/memory.h"
 #include "kernels/kernels.h"
@@ -74,5 +73,3 @@ size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape);
 /* Sets the values of positions first to last-1 to 0, so that old values cannot reach later sums. */
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
                    size_t last);
-
-#endif

@@ -1,4 +1,3 @@
-/* tile.c - see tile.h. */
 #include "attention/tile.h"
 
 #include "attention/attention_internal.h"

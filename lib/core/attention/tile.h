@@ -6,8 +6,7 @@
  * The unmasked cells are a prefix of each row, or are listed if the kind or the mask keeps other
  * cells. For the files of this layer.
  */
-#ifndef ATTN_ATTENTION_TILE_H
-#define ATTN_ATTENTION_TILE_H
+#pragma once
 
 #include "attention/attention.h"
 #include "attention/kv.h"
@@ -192,5 +191,3 @@ static inline float *attn_tile_watched(const struct attn_tile *tile, enum attn_s
 /* Applies dropout to x [n], cells of row ROW: those of KEYS; if NULL, of keys 0 to n-1. */
 void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
                     float *x);
-
-#endif

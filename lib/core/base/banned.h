@@ -6,8 +6,7 @@
  * conversions use the parsers of base/text/number.h; strtok has hidden state. A call is a warning,
  * in CI an error. This file includes no headers, so that no source can depend on them through it.
  */
-#ifndef ATTN_BASE_BANNED_H
-#define ATTN_BASE_BANNED_H
+#pragma once
 
 /* Checked here, because this file is compiled first. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -26,5 +25,3 @@ char *strtok(char *restrict text, const char *restrict separators) ATTN_BANNED;
 int sprintf(char *restrict to, const char *restrict format, ...) ATTN_BANNED;
 int atoi(const char *text) ATTN_BANNED;
 double atof(const char *text) ATTN_BANNED;
-
-#endif

@@ -1,4 +1,3 @@
-/* buffer.c - see buffer.h. */
 #include "base/buffer.h"
 
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* buffer.h - bytes that grow. The first failure sticks: append freely and check once at the end. */
-#ifndef ATTN_BASE_BUFFER_H
-#define ATTN_BASE_BUFFER_H
+#pragma once
 
 #include "base/status.h"
 
@@ -40,5 +39,3 @@ char *attn_buffer_take(struct attn_buffer *buffer, struct attn_error *err);
 /* Empties the buffer and clears a failure; keeps the memory. */
 void attn_buffer_reset(struct attn_buffer *buffer);
 void attn_buffer_release(struct attn_buffer *buffer); /* frees and zeroes */
-
-#endif

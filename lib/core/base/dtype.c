@@ -1,4 +1,3 @@
-/* dtype.c - see dtype.h. */
 #include "base/dtype_internal.h"
 
 #include "base/text/fixed_text.h"

@@ -1,6 +1,5 @@
 /* dtype_internal.h - declarations of dtype.h for use inside the library only. */
-#ifndef ATTN_BASE_DTYPE_INTERNAL_H
-#define ATTN_BASE_DTYPE_INTERNAL_H
+#pragma once
 
 #include "base/dtype.h"
 
@@ -27,5 +26,3 @@ size_t attn_tensor_n_byte(const struct attn_tensor *tensor); /* rounded up */
 
 /* Converts an IEEE half (1 bit of sign, 5 of exponent, 10 of mantissa) to float. */
 float attn_half_value(uint32_t bits);
-
-#endif

@@ -9,8 +9,7 @@
  * tests/unit/test_base_elementary.c compares them with mpmath. Signs of zero, infinities and NaN
  * are as in C's Annex F. kernels/elementary.h has vector versions.
  */
-#ifndef ATTN_BASE_ELEMENTARY_H
-#define ATTN_BASE_ELEMENTARY_H
+#pragma once
 
 double attn_exp(double x);
 double attn_expm1(double x); /* e^x - 1 */
@@ -31,5 +30,3 @@ double attn_cos(double x);
 float attn_float_log(float x);
 float attn_float_sin(float x);
 float attn_float_cos(float x);
-
-#endif

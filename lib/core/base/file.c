@@ -1,4 +1,3 @@
-/* file.c - see file.h. */
 #include "base/file.h"
 
 #include "base/buffer.h"

@@ -1,6 +1,5 @@
 /* file.h - one input file as bytes: mapped, read, or borrowed from a blob. */
-#ifndef ATTN_BASE_FILE_H
-#define ATTN_BASE_FILE_H
+#pragma once
 
 #include "base/source.h"
 #include "base/status.h"
@@ -99,5 +98,3 @@ bool attn_file_read_again(const struct attn_file *file, const void *data, size_t
 
 /* releases and zeroes; a zeroed struct is allowed */
 void attn_file_release(struct attn_file *file);
-
-#endif

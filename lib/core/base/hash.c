@@ -1,4 +1,3 @@
-/* hash.c - see hash.h. */
 #include "base/hash.h"
 
 #include "base/os/os.h"

@@ -5,8 +5,7 @@
  * n squared steps. So each table draws a random seed when it is built. Results must not depend on
  * the seed, so such a table is never iterated.
  */
-#ifndef ATTN_BASE_HASH_H
-#define ATTN_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint64_t attn_hash_bytes(uint64_t seed, const char *bytes, size_t 
     }
     return attn_hash_mix(hash ^ attn_hash_word(bytes, size));
 }
-
-#endif

@@ -5,8 +5,7 @@
  * overflow. Tests make the Nth allocation fail by defining attn_test_allocation_fails(), which the
  * library references weakly.
  */
-#ifndef ATTN_BASE_MEMORY_H
-#define ATTN_BASE_MEMORY_H
+#pragma once
 
 #include "base/status.h"
 
@@ -164,5 +163,3 @@ char *attn_store_copy(struct attn_store **store, const char *text, size_t size,
 
 /* Frees all pieces. *STORE becomes NULL. */
 void attn_store_release(struct attn_store **store);
-
-#endif

@@ -1,4 +1,3 @@
-/* note.c - see note.h. */
 #include "base/note.h"
 
 #include "base/status_internal.h"

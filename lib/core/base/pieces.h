@@ -6,8 +6,7 @@
  * ones. Only a few pieces are in memory at once; a thread waits if text is generated faster than it
  * can be written.
  */
-#ifndef ATTN_BASE_PIECES_H
-#define ATTN_BASE_PIECES_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/pool.h"
@@ -30,5 +29,3 @@ enum attn_status attn_pieces_write(struct attn_pieces *pieces, size_t n, attn_pi
                                    struct attn_error *err);
 
 void attn_pieces_free(struct attn_pieces *pieces); /* NULL is allowed */
-
-#endif

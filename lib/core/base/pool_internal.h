@@ -1,6 +1,5 @@
 /* pool_internal.h - declarations of pool.h for use inside the library only. */
-#ifndef ATTN_BASE_POOL_INTERNAL_H
-#define ATTN_BASE_POOL_INTERNAL_H
+#pragma once
 
 #include "base/pool.h"
 
@@ -15,5 +14,3 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
  * threads. Returns false if a run is in progress, or the pool is locked already. */
 bool attn_pool_lock(struct attn_pool *pool);
 void attn_pool_unlock(struct attn_pool *pool);
-
-#endif

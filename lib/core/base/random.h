@@ -12,8 +12,7 @@
  * less often: some normal numbers differ by up to 2.3e-6, and uniform numbers whose range does not
  * begin at 0 in the last bit. Dropout masks equal those of a torch without MKL.
  */
-#ifndef ATTN_BASE_RANDOM_H
-#define ATTN_BASE_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void attn_random_fill_linear(struct attn_random *random, float *weight, float *b
 
 /* Fills order [n] as torch.randperm(n), for n below 2^32 / 20 (beyond, torch uses longer words). */
 void attn_random_permutation(struct attn_random *random, size_t *order, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* sink_internal.h - declarations of sink.h for use inside the library only; and parts, which are
  * resumable files. */
-#ifndef ATTN_BASE_SINK_INTERNAL_H
-#define ATTN_BASE_SINK_INTERNAL_H
+#pragma once
 
 #include "base/sink.h"
 
@@ -83,5 +82,3 @@ void attn_part_discard(struct attn_sink *part);
  * follow links. */
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err);
-
-#endif

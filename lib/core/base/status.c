@@ -1,4 +1,3 @@
-/* status.c - see status.h. */
 #include "base/status_internal.h"
 
 #include "base/os/os.h"

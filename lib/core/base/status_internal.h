@@ -1,6 +1,5 @@
 /* status_internal.h - declarations of status.h for use inside the library only. */
-#ifndef ATTN_BASE_STATUS_INTERNAL_H
-#define ATTN_BASE_STATUS_INTERNAL_H
+#pragma once
 
 #include "base/note.h"
 #include "base/status.h"
@@ -79,5 +78,3 @@ enum attn_status attn_error_no_memory(struct attn_error *err);
  * ENOMEM). */
 enum attn_status attn_error_errno(struct attn_error *err, const char *verb, const char *path,
                                   int errno_value);
-
-#endif

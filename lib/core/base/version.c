@@ -1,4 +1,3 @@
-/* version.c - see version.h. */
 #include "base/version.h"
 
 const char *attn_version(void)

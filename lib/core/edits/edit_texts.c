@@ -1,4 +1,3 @@
-/* edit_texts.c - see edit_texts.h. */
 #include "edits/edit_texts.h"
 
 #include "base/memory.h"

@@ -1,4 +1,3 @@
-/* edits.c - see edits.h. */
 #include "edits/edits_internal.h"
 
 #include "attention/attention_internal.h"

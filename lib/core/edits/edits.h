@@ -9,8 +9,7 @@
  *     attn_edits_note(&list, notes, n_row);   // which parts changed nothing
  *     attn_edits_release(&list);
  */
-#ifndef ATTN_EDITS_EDITS_H
-#define ATTN_EDITS_EDITS_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "edits/intervention.h"
@@ -141,5 +140,3 @@ void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit
                                  size_t n, size_t n_record);
 void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,
                                size_t n, size_t n_record);
-
-#endif

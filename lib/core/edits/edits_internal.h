@@ -1,6 +1,5 @@
 /* edits_internal.h - how each option of a request becomes edits, and edits that write means. */
-#ifndef ATTN_EDITS_EDITS_INTERNAL_H
-#define ATTN_EDITS_EDITS_INTERNAL_H
+#pragma once
 
 #include "edits/edits.h"
 #include "edits/intervention.h"
@@ -140,5 +139,3 @@ enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
                                         struct attn_intervention *intervention,
                                         struct attn_error *err);
 void attn_intervention_release(struct attn_intervention *intervention); /* {0} is allowed */
-
-#endif

@@ -1,4 +1,3 @@
-/* intervention.c - see intervention.h. */
 #include "edits/edits_internal.h"
 
 #include "base/memory.h"

@@ -2,8 +2,7 @@
  * bundle.h - one file that is a whole model: its config, its tensors and its vocabulary. What a
  * reader of such files gives to the rooms that open models and vocabularies; lib/parts.c lists it.
  */
-#ifndef ATTN_FORMATS_BUNDLE_H
-#define ATTN_FORMATS_BUNDLE_H
+#pragma once
 
 #include "base/file.h"
 #include "base/source.h"
@@ -41,5 +40,3 @@ static inline bool attn_bundle_is_source(const struct attn_source *source)
 {
     return attn_bundles && attn_bundles->is_source(source);
 }
-
-#endif

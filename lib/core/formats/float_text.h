@@ -1,6 +1,5 @@
 /* float_text.h - float32 and doubles as decimal text that does not depend on the locale. */
-#ifndef ATTN_FORMATS_FLOAT_TEXT_H
-#define ATTN_FORMATS_FLOAT_TEXT_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -48,5 +47,3 @@ static inline double attn_printed(double value)
 {
     return isnan(value) ? fabs(value) : value;
 }
-
-#endif

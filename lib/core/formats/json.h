@@ -1,7 +1,6 @@
 /* json.h - small JSON files (config, index, vocabulary) as trees of cJSON. Getters check the type
  * and the range of a value; their messages name the key and the file. */
-#ifndef ATTN_FORMATS_JSON_H
-#define ATTN_FORMATS_JSON_H
+#pragma once
 
 #include "base/file.h"
 #include "base/status_internal.h"
@@ -83,5 +82,3 @@ enum attn_status attn_json_get_string(const struct attn_json *json, const struct
 /* Sets ERR to STATUS and the message "'KEY' in 'FILE' " and a format with its arguments. */
 #define ATTN_JSON_REFUSE(json, err, status, key, ...)                                              \
     attn_refuse_in(err, status, attn_json_name(json), key, __VA_ARGS__)
-
-#endif

@@ -11,8 +11,7 @@
  *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&
  *            token.type != ATTN_JSON_END) ...
  */
-#ifndef ATTN_FORMATS_JSON_READER_H
-#define ATTN_FORMATS_JSON_READER_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/status.h"
@@ -125,5 +124,3 @@ enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct a
  * the number of keys of the root to *n_key, unless N_KEY is NULL. */
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, size_t *n_key,
                                       struct attn_error *err);
-
-#endif

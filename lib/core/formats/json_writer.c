@@ -1,4 +1,3 @@
-/* json_writer.c - see json_writer.h. */
 #include "formats/json_writer.h"
 
 #include "base/text/escape.h"

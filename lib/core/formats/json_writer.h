@@ -15,8 +15,7 @@
  * memory runs out, attn_buffer_check of the buffer reports it. The caller may write the buffer to a
  * sink and empty it between any two calls.
  */
-#ifndef ATTN_FORMATS_JSON_WRITER_H
-#define ATTN_FORMATS_JSON_WRITER_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -95,5 +94,3 @@ void attn_json_float(struct attn_json_writer *json, float value, int precision);
 
 /* Returns the buffer, to which the caller appends the next value itself, as a row of numbers. */
 struct attn_buffer *attn_json_value(struct attn_json_writer *json);
-
-#endif

@@ -1,4 +1,3 @@
-/* ndarray.c - see ndarray.h. */
 #include "formats/tensor_files_internal.h"
 
 #include "base/memory.h"

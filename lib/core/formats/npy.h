@@ -22,8 +22,7 @@
  * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
  * Checksums are not.
  */
-#ifndef ATTN_FORMATS_NPY_H
-#define ATTN_FORMATS_NPY_H
+#pragma once
 
 #include "base/dtype_internal.h"
 #include "base/file.h"
@@ -86,5 +85,3 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken
  * ATTN_UNSUPPORTED for members that are compressed or encrypted; ATTN_INVALID if it has neither. */
 enum attn_status attn_npz_read(const char *path, const char *name, const char *other,
                                struct attn_ndarray *array, struct attn_error *err);
-
-#endif

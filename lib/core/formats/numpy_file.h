@@ -1,7 +1,6 @@
 /* numpy_file.h - parts of numpy's files: headers of arrays (.npy), and records and checksums of zip
  * archives (.npz). */
-#ifndef ATTN_FORMATS_NUMPY_FILE_H
-#define ATTN_FORMATS_NUMPY_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ enum { ATTN_NPY_HEADER_SIZE = 256, ATTN_NPY_RANK_MAX = 5 };
  * overwrite the header in place. */
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank, size_t least,
                        char out[ATTN_NPY_HEADER_SIZE]);
-
-#endif

@@ -1,4 +1,3 @@
-/* opener.c - see opener.h. */
 #include "formats/opener.h"
 
 void attn_opened_add(struct attn_opened *opened, const char *name, const void *data, size_t size)

@@ -2,8 +2,7 @@
  * opener.h - files of other programs that are read as models: what a reader of such files gives to
  * the rooms that open models and vocabularies. lib/parts.c lists the readers that are linked.
  */
-#ifndef ATTN_FORMATS_OPENER_H
-#define ATTN_FORMATS_OPENER_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/file.h"
@@ -62,5 +61,3 @@ const struct attn_opener *attn_opener_of(const struct attn_source *source);
 
 /* Returns the reader of tensors in other forms than safetensors, or NULL. */
 const struct attn_opener *attn_opener_of_tensors(void);
-
-#endif

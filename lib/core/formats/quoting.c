@@ -1,4 +1,3 @@
-/* quoting.c - see quoting.h. */
 #include "formats/quoting.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* quoting.h - CSV fields, text of markup, base64. If memory runs out, attn_buffer_check of the
  * buffer reports it. */
-#ifndef ATTN_FORMATS_QUOTING_H
-#define ATTN_FORMATS_QUOTING_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -23,5 +22,3 @@ void attn_base64_append(struct attn_buffer *out, const void *bytes, size_t n);
 
 /* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. False if it is malformed. */
 bool attn_base64_decode(const char *text, size_t size, unsigned char *out, size_t *n);
-
-#endif

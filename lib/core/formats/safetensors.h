@@ -13,8 +13,7 @@
  * tensors tile without holes or overlaps. Everything is checked before the directory exists: see
  * FORMAT.md of Hugging Face's safetensors (README, "Format"); stricter here: no tensor name twice.
  */
-#ifndef ATTN_FORMATS_SAFETENSORS_H
-#define ATTN_FORMATS_SAFETENSORS_H
+#pragma once
 
 #include "base/sink.h"
 #include "base/source.h"
@@ -57,5 +56,3 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
 enum attn_status attn_safetensors_write(struct attn_sink *sink,
                                         const struct attn_written_tensor *tensors, size_t n,
                                         struct attn_error *err);
-
-#endif

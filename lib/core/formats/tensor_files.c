@@ -1,4 +1,3 @@
-/* tensor_files.c - see tensor_files.h. */
 #include "formats/tensor_files_internal.h"
 
 #include "base/memory.h"

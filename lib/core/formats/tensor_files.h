@@ -7,8 +7,7 @@
  *         puts(attn_tensor_files_entry(files, i).name);
  *     attn_tensor_files_free(files);
  */
-#ifndef ATTN_FORMATS_TENSOR_FILES_H
-#define ATTN_FORMATS_TENSOR_FILES_H
+#pragma once
 
 #include "base/dtype.h"
 #include "base/pool.h"
@@ -70,5 +69,3 @@ enum attn_status attn_tensor_files_make(const struct attn_tensor_files *files,
 
 /* Whether ADDRESS is in a mapped file. For a handler of SIGBUS: async-signal-safe. */
 bool attn_tensor_files_owns_address(const struct attn_tensor_files *files, const void *address);
-
-#endif

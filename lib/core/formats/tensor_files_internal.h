@@ -1,6 +1,5 @@
 /* tensor_files_internal.h - how the readers of formats fill a directory. For this layer. */
-#ifndef ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
-#define ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
+#pragma once
 
 #include "base/dtype_internal.h"
 #include "base/file.h"
@@ -106,5 +105,3 @@ enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *
                                       struct attn_error *err);
 
 void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
-
-#endif

@@ -4,8 +4,7 @@
  * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
  * Checksums are not.
  */
-#ifndef ATTN_FORMATS_ZIP_H
-#define ATTN_FORMATS_ZIP_H
+#pragma once
 
 #include "base/file.h"
 #include "base/status.h"
@@ -34,5 +33,3 @@ struct attn_zip {
 enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
                                struct attn_error *err);
 void attn_zip_release(struct attn_zip *zip);
-
-#endif

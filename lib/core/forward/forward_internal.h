@@ -16,8 +16,7 @@
  *     block, decoder         the equations of a block, and of the layers before and after
  *     session*               the interface for callers: ids in, logits out
  */
-#ifndef ATTN_FORWARD_FORWARD_INTERNAL_H
-#define ATTN_FORWARD_FORWARD_INTERNAL_H
+#pragma once
 
 #include "attention/heads.h"
 #include "base/memory.h"
@@ -427,5 +426,3 @@ void attn_xielu_run(const struct attn_xielu *of, float *x, size_t n);
  * to X counts as a constant. */
 void attn_xielu_back(const struct attn_xielu *of, const float *x, bool is_constant, size_t n,
                      float *dy);
-
-#endif

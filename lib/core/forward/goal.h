@@ -1,6 +1,5 @@
 /* goal.h - the number that a backward pass differentiates (gradient/backward.h). */
-#ifndef ATTN_FORWARD_GOAL_H
-#define ATTN_FORWARD_GOAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct attn_backward_goal {
     const size_t *added_layers;
     size_t n_added;
 };
-
-#endif

@@ -1,4 +1,3 @@
-/* logit_rows.c - see logit_rows.h. */
 #include "forward/logit_rows.h"
 
 #include "base/memory.h"

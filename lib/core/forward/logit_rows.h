@@ -8,8 +8,7 @@
  *         ... rows.logits [rows.n, n_vocab], after position rows.first and the next ones ...
  *     status = attn_logit_rows_end(&rows);
  */
-#ifndef ATTN_FORWARD_LOGIT_ROWS_H
-#define ATTN_FORWARD_LOGIT_ROWS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -49,5 +48,3 @@ bool attn_logit_rows_next(struct attn_logit_rows *rows, struct attn_error *err);
 
 /* Frees the rows. Returns the status of the loop. */
 enum attn_status attn_logit_rows_end(struct attn_logit_rows *rows);
-
-#endif

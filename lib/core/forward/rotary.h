@@ -8,8 +8,7 @@
  * Angles are float32, as in transformers, because their rounding affects the last digits of
  * patterns more than anything else. Layers with the same rope share a table.
  */
-#ifndef ATTN_FORWARD_ROTARY_H
-#define ATTN_FORWARD_ROTARY_H
+#pragma once
 
 #include "base/pool.h"
 #include "forward/session.h"
@@ -61,5 +60,3 @@ void attn_rotary_scale_query(const struct attn_rotary *rotary, const struct attn
  * POOL; NULL: the caller's thread. */
 void attn_rotary_fill(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
                       size_t row0, size_t n_row, size_t n, struct attn_pool *pool);
-
-#endif

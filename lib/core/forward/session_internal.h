@@ -1,7 +1,6 @@
 /* session_internal.h - the fields of a session and the steps of a feed. Also declarations about
  * several sequences that only the library uses. */
-#ifndef ATTN_FORWARD_SESSION_INTERNAL_H
-#define ATTN_FORWARD_SESSION_INTERNAL_H
+#pragma once
 
 #include "base/memory.h"
 #include "forward/forward_internal.h"
@@ -198,5 +197,3 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
  * exp(logits). */
 enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
                                               double *log_probability, struct attn_error *err);
-
-#endif

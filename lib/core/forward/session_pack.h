@@ -14,8 +14,7 @@
  * separate positions, keys and values, attention, edits and events. Every row is a separate chain
  * of sums, so that its bits do not depend on the other rows.
  */
-#ifndef ATTN_FORWARD_SESSION_PACK_H
-#define ATTN_FORWARD_SESSION_PACK_H
+#pragma once
 
 #include "forward/session.h"
 
@@ -59,5 +58,3 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
  * Positions and errors are those of attn_session_logits_at. */
 enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
                                         size_t n, float *logits, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* step_internal.h - the lines of a forward pass (one equation each), the block, and the whole pass.
  */
-#ifndef ATTN_FORWARD_STEP_INTERNAL_H
-#define ATTN_FORWARD_STEP_INTERNAL_H
+#pragma once
 
 #include "forward/forward_internal.h"
 
@@ -200,5 +199,3 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
 /* Applies edits to LOGITS [n_row, V] of rows from FIRST on. Rows are counted over everything fed:
  * over the sequences of a pack, else over the positions. */
 void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits);
-
-#endif

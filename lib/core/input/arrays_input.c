@@ -1,4 +1,3 @@
-/* arrays_input.c - see arrays_input.h. */
 #include "input/arrays_input.h"
 
 #include "base/text/escape.h"

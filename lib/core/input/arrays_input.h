@@ -1,7 +1,6 @@
 /* arrays_input.h - checks that the arrays of a request for attention without a model fit together.
  * For the files of this layer. */
-#ifndef ATTN_INPUT_ARRAYS_INPUT_H
-#define ATTN_INPUT_ARRAYS_INPUT_H
+#pragma once
 
 #include "attention/attend.h"
 #include "formats/tensor_files_internal.h"
@@ -29,5 +28,3 @@ void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_s
 
 /* Counts NaN and infinity in all arrays. -infinity among scores masks a key and does not count. */
 struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input);
-
-#endif

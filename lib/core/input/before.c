@@ -1,4 +1,3 @@
-/* before.c - see before.h. */
 #include "input/before.h"
 
 #include "base/memory.h"

@@ -1,8 +1,7 @@
 /* before.h - the rows that are made before the decoder runs. An encoder makes those of the source.
  * A tower and its connector make those of the pictures in a prompt, which take the place of the
  * embeddings of the tokens that stand for their cells. */
-#ifndef ATTN_INPUT_BEFORE_H
-#define ATTN_INPUT_BEFORE_H
+#pragma once
 
 #include "input/pass.h"
 
@@ -108,5 +107,3 @@ void attn_before_gather(const struct attn_before *before, const float *rows, flo
  * to which DeepStack adds rows. DEEP may be NULL: nothing is kept. */
 void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
                            float *deep);
-
-#endif

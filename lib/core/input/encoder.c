@@ -1,4 +1,3 @@
-/* encoder.c - see encoder.h. */
 #include "input/encoder.h"
 
 #include "model/model_internal.h"

@@ -1,6 +1,5 @@
 /* encoder.h - what an encoder of sound reads, and maps outside of a session. */
-#ifndef ATTN_INPUT_ENCODER_H
-#define ATTN_INPUT_ENCODER_H
+#pragma once
 
 #include "input/sequence.h"
 
@@ -17,5 +16,3 @@ struct attn_encoder_map {
 /* Computes MAP with the pool and the kernels of SEQUENCE. */
 enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* pass.c - see pass.h. */
 #include "input/pass.h"
 
 #include "base/os/thread.h"

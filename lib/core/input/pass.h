@@ -8,8 +8,7 @@
  * Invalid options of a session have the stage ATTN_STAGE_OPTIONS, an invalid text or source
  * ATTN_STAGE_INPUT, and other errors ATTN_STAGE_MODEL.
  */
-#ifndef ATTN_INPUT_PASS_H
-#define ATTN_INPUT_PASS_H
+#pragma once
 
 #include "forward/session_internal.h"
 #include "input/sequence.h"
@@ -43,5 +42,3 @@ enum attn_status attn_pass_feed(const struct attn_pass *pass, struct attn_sessio
 /* Both of them. SESSION may be NULL: the session is freed. */
 enum attn_status attn_pass_run(const struct attn_pass *pass, struct attn_session **session,
                                struct attn_error *err);
-
-#endif

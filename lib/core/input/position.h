@@ -36,8 +36,7 @@
  * tokens is all of them.
  */
 /* clang-format on */
-#ifndef ATTN_INPUT_POSITION_H
-#define ATTN_INPUT_POSITION_H
+#pragma once
 
 #include "input/sequence.h"
 #include "params/param.h"
@@ -92,5 +91,3 @@ struct attn_keys {
 enum attn_status attn_positions_find_keys(const struct attn_keys *keys,
                                           const struct attn_number_list *list,
                                           struct attn_error *err);
-
-#endif

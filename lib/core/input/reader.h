@@ -1,7 +1,6 @@
 /* reader.h - what reads inputs other than texts, ids and arrays. For the files of this layer and
  * below. */
-#ifndef ATTN_INPUT_READER_H
-#define ATTN_INPUT_READER_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -108,5 +107,3 @@ struct attn_sound_input {
 /* lib/parts.c; NULL: it is not linked. */
 extern const struct attn_image_input *const attn_image_input;
 extern const struct attn_sound_input *const attn_sound_input;
-
-#endif

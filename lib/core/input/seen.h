@@ -1,6 +1,5 @@
 /* seen.h - where the pictures in a text are. Filled by towers/prompt/picture_prompt.h. */
-#ifndef ATTN_INPUT_SEEN_H
-#define ATTN_INPUT_SEEN_H
+#pragma once
 
 #include "attention/attention.h"
 
@@ -37,5 +36,3 @@ struct attn_picture_prompt {
     struct attn_mask_blocks later_open; /* all but the first */
     int32_t *patches; /* as in struct attn_prompt_image, of a picture without a text */
 };
-
-#endif

@@ -1,4 +1,3 @@
-/* sequence.c - see sequence.h. */
 #include "input/sequence.h"
 
 #include "attention/keys.h"

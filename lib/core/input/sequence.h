@@ -1,7 +1,6 @@
 /* sequence.h - the sequences that a model reads: the tokens of a text, ids or embeddings, and the
  * rows for cross-attention. For the files of this layer. */
-#ifndef ATTN_INPUT_SEQUENCE_H
-#define ATTN_INPUT_SEQUENCE_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
@@ -214,5 +213,3 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * last token; the texts of other models of CONFIG are unchanged. */
 enum attn_status attn_encoding_pad(const struct attn_config *config, struct attn_encoding *encoding,
                                    struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* spaces.c - see spaces.h. */
 #include "input/spaces.h"
 
 #include "base/status_internal.h"

@@ -1,7 +1,6 @@
 /* spaces.h - missing and superfluous spaces: in a vocabulary of byte pairs, the first token of a
  * word contains the space before it. For the files of this layer and above. */
-#ifndef ATTN_INPUT_SPACES_H
-#define ATTN_INPUT_SPACES_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "input/input.h"
@@ -38,5 +37,3 @@ bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position,
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE]);
 
 void attn_spaces_note(const struct attn_spaces *spaces, struct attn_notes notes);
-
-#endif

@@ -1,4 +1,3 @@
-/* talk.c - see talk.h. */
 #include "input/talk.h"
 
 #include "base/memory.h"

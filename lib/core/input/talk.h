@@ -1,6 +1,5 @@
 /* talk.h - texts as conversations: where the messages are, and which positions are the user's. */
-#ifndef ATTN_INPUT_TALK_H
-#define ATTN_INPUT_TALK_H
+#pragma once
 
 #include "input/sequence.h"
 #include "tokenizer/chat_form.h"
@@ -56,5 +55,3 @@ enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, s
 
 /* Returns where the user's last words are in WRITTEN; {0} if unknown. */
 struct attn_talk_span attn_chat_user(const struct attn_chat_text *written);
-
-#endif

@@ -13,8 +13,7 @@
  * written. The depth that remains after the last block of 32 is a separate product that continues
  * the first, because another tile layout clears the sums.
  */
-#ifndef ATTN_KERNELS_AMX_LOOP_H
-#define ATTN_KERNELS_AMX_LOOP_H
+#pragma once
 
 #include "kernels/gemm_internal.h"
 
@@ -258,5 +257,3 @@ static inline ATTN_TILE_CODE void attn_tile_multiply(const struct attn_gemm_shap
     if (rest > 0)
         attn_tile_multiply_depth(&s, a + whole * s.lda, b + whole, c, NULL);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * each tile; loading a configuration clears all tiles. TILE is a literal number, strides are in
  * bytes.
  */
-#ifndef ATTN_KERNELS_AMX_TILES_H
-#define ATTN_KERNELS_AMX_TILES_H
+#pragma once
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline ATTN_TILE_CODE void attn_tile_see_layout(struct attn_tile_layout *
 
 /* SUM [rows, columns] += X [rows, pairs of bfloat16] W [pairs, columns, 2] */
 #define ATTN_TILE_MULTIPLY(sum, x, w) _tile_dpbf16ps(sum, x, w)
-
-#endif

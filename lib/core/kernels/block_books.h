@@ -6,13 +6,10 @@
  * whose digits, the lowest first, are the levels. So 8 values take two bytes, and the book of IQ1
  * takes 4 KiB.
  */
-#ifndef ATTN_KERNELS_BLOCK_BOOKS_H
-#define ATTN_KERNELS_BLOCK_BOOKS_H
+#pragma once
 
 typedef char attn_book_page[2 * 256 + 1]; /* 256 points */
 
 extern const attn_book_page attn_book_iq1[8], attn_book_iq2_s[4], attn_book_iq2_xs[2],
     attn_book_iq2_xxs[1];                                             /* with points of 8 values */
 extern const attn_book_page attn_book_iq3_s[2], attn_book_iq3_xxs[1]; /* with points of 4 values */
-
-#endif

@@ -7,8 +7,7 @@
  * tests/unit/test_kernels_elementary.c checks the largest errors: exp 1.0 ulp, tanh 1.4, erf 1.2
  * (every 37th float); for doubles exp 1 ulp, ln 2.
  */
-#ifndef ATTN_KERNELS_ELEMENTARY_H
-#define ATTN_KERNELS_ELEMENTARY_H
+#pragma once
 
 #include "kernels/lanes.h"
 
@@ -198,5 +197,3 @@ static inline double double_sums_total(const struct double_sums *sums)
             t[l] += t[l + half];
     return t[0];
 }
-
-#endif

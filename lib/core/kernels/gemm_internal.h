@@ -7,8 +7,7 @@
  * are split. In bfloat16 the contract does not hold: libxsmm, the portable loop and tiles
  * each give other bits.
  */
-#ifndef ATTN_KERNELS_GEMM_INTERNAL_H
-#define ATTN_KERNELS_GEMM_INTERNAL_H
+#pragma once
 
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
@@ -131,5 +130,3 @@ bool attn_gemm_has_bf16(enum attn_gemm gemm, enum attn_isa limit);
 /* Whether libxsmm can create kernels here: the build may lack it, and executable memory may be
  * denied. Does not start libxsmm. */
 bool attn_gemm_can_jit(void);
-
-#endif

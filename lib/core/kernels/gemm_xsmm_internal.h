@@ -4,8 +4,7 @@
  * gemm_xsmm.c is the only file that calls libxsmm (1.17). `make XSMM=no` builds gemm_xsmm_absent.c
  * instead, in which libxsmm never starts. Only gemm.c calls these functions.
  */
-#ifndef ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
-#define ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
+#pragma once
 
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
@@ -35,5 +34,3 @@ typedef void attn_xsmm_batch(const void *a, const void *b, float *c,
                              const unsigned long long *count);
 typedef void attn_xsmm_product_ahead(const void *a, const void *b, float *c, const void *next_a,
                                      const void *next_b, const void *next_c);
-
-#endif

@@ -10,8 +10,7 @@
  *     const struct attn_kernels *k = attn_kernels_find(ATTN_ISA_BEST);
  *     k->softmax(row, n_valid, n, scale);
  */
-#ifndef ATTN_KERNELS_KERNELS_H
-#define ATTN_KERNELS_KERNELS_H
+#pragma once
 
 #include "base/dtype_internal.h"
 #include "kernels/gemm.h"
@@ -355,5 +354,3 @@ const char *attn_activation_name(enum attn_activation activation);
 /* Returns the activation called NAME, which may be any of Hugging Face's names for it;
  * ATTN_N_ACTIVATION if NAME is unknown. */
 enum attn_activation attn_activation_find(const char *name);
-
-#endif

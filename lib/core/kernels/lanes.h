@@ -5,8 +5,7 @@
  * static, so that no function built for AVX-512 can be linked into code that runs without it. The
  * operators + - * / on these types are IEEE operations on each lane.
  */
-#ifndef ATTN_KERNELS_LANES_H
-#define ATTN_KERNELS_LANES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -506,5 +505,3 @@ static inline float sums_total(const struct sums *sums)
     t[0] = (t[0] + t[2]) + (t[1] + t[3]);
     return (t[0][0] + t[0][2]) + (t[0][1] + t[0][3]);
 }
-
-#endif

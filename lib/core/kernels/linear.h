@@ -6,8 +6,7 @@
  *                                     .last_col = n_out};
  *     attn_linear_run(&args, 1, pool);
  */
-#ifndef ATTN_KERNELS_LINEAR_H
-#define ATTN_KERNELS_LINEAR_H
+#pragma once
 
 #include "base/pool.h"
 #include "kernels/gemm_internal.h"
@@ -82,5 +81,3 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
  * few times. Errors: ATTN_NO_MEMORY. */
 enum attn_status attn_linear_run_alone(struct attn_linear_args *args, size_t n,
                                        struct attn_pool *pool, struct attn_error *err);
-
-#endif

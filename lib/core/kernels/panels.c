@@ -1,4 +1,3 @@
-/* panels.c - see panels.h. */
 #include "kernels/panels.h"
 #include "base/dtype_internal.h"
 

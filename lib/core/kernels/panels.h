@@ -1,6 +1,5 @@
 /* panels.h - cuts the columns of a weight into panels for microkernels. */
-#ifndef ATTN_KERNELS_PANELS_H
-#define ATTN_KERNELS_PANELS_H
+#pragma once
 
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
@@ -49,5 +48,3 @@ void attn_panel_pack_transposed(const struct attn_matrix *matrix,
  * bfloat16 rounded up to an even number. */
 size_t attn_panel_element(enum attn_compute compute);
 size_t attn_panel_depth(size_t n_row, enum attn_compute compute);
-
-#endif

@@ -4,8 +4,7 @@
  * Each vector*.c is compiled once per instruction set. See struct attn_kernels for what the
  * functions compute.
  */
-#ifndef ATTN_KERNELS_VECTOR_H
-#define ATTN_KERNELS_VECTOR_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "kernels/lanes.h"
@@ -98,5 +97,3 @@ extern const struct attn_kernels ATTN_FOR_ISA(attn_kernels);
 /* Whether this WebAssembly engine, on this processor, rounds a relaxed multiply-add once. Engines
  * may round once or twice, but always do the same. */
 bool attn_vector_is_fused(void);
-
-#endif

@@ -4,8 +4,7 @@
  * One forward pass serves every family; a config specifies the parts of its blocks. A field that is
  * zero means that the part is absent, or that no number is added or multiplied.
  */
-#ifndef ATTN_MODEL_CONFIG_FIELDS_H
-#define ATTN_MODEL_CONFIG_FIELDS_H
+#pragma once
 
 #include "attention/attention.h"
 #include "base/status.h"
@@ -480,5 +479,3 @@ struct attn_config {
 struct attn_xielu {
     double a, c, beta, eps;
 };
-
-#endif

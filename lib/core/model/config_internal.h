@@ -1,8 +1,7 @@
 /* config_internal.h - what the readers of config.json (family.h) share: the keys of most Hugging
  * Face families, rotary positions, windows of layers. A family defines the values of absent keys.
  */
-#ifndef ATTN_MODEL_CONFIG_INTERNAL_H
-#define ATTN_MODEL_CONFIG_INTERNAL_H
+#pragma once
 
 #include "base/text/escape.h"
 #include "formats/json.h"
@@ -621,5 +620,3 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
                                          struct attn_config_layers *layers, struct attn_error *err);
 enum attn_status attn_config_read_kind(const struct attn_json *json, struct attn_config *config,
                                        struct attn_error *err);
-
-#endif

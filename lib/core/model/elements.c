@@ -1,4 +1,3 @@
-/* elements.c - see elements.h. */
 #include "model/elements.h"
 
 #include "base/dtype_internal.h"

@@ -6,8 +6,7 @@
  *     if (found.n_nan + found.n_infinite > 0)
  *         printf("%s, the first at %zu\n", entry->name, found.first);
  */
-#ifndef ATTN_MODEL_ELEMENTS_H
-#define ATTN_MODEL_ELEMENTS_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -42,5 +41,3 @@ struct attn_non_finite {
 
 /* Reads every element once, in order. Tensors of types without NaN and infinity are not read. */
 struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *tensor);
-
-#endif

@@ -1,4 +1,3 @@
-/* embedding.c - see embedding.h. */
 #include "model/embedding.h"
 
 #include "base/dtype_internal.h"

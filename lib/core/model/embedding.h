@@ -1,8 +1,7 @@
 /* embedding.h - what a model adds to the embeddings of a sequence before its layers: token types
  * and learned positions. Also the rows of a picture other than patches. For the files of this layer
  * and above. */
-#ifndef ATTN_MODEL_EMBEDDING_H
-#define ATTN_MODEL_EMBEDDING_H
+#pragma once
 
 #include "model/model_internal.h"
 
@@ -36,5 +35,3 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
 /* Writes the rows of [CLS] and of the registers to X [N_FRONT, De]. */
 void attn_model_fill_front(const struct attn_model *model, const struct attn_kernels *kernels,
                            size_t n_front, float *x);
-
-#endif

@@ -1,7 +1,6 @@
 /* family.h - the families of models: how each writes its config.json and names its tensors. A
  * family is a row attn_family_NAME, which lib/parts.c lists (families/families.h). */
-#ifndef ATTN_MODEL_FAMILY_H
-#define ATTN_MODEL_FAMILY_H
+#pragma once
 
 #include "model/config_internal.h"
 #include "model/model.h"
@@ -341,5 +340,3 @@ void attn_family_read_generation(const struct attn_json *json, struct attn_confi
 /* Reads the tokens that end a text, from config.json or generation_config.json. If JSON has none,
  * CONFIG is unchanged. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config);
-
-#endif

@@ -1,6 +1,5 @@
 /* model_internal.h - the fields of an open model, and the table of the built-in ones. */
-#ifndef ATTN_MODEL_MODEL_INTERNAL_H
-#define ATTN_MODEL_MODEL_INTERNAL_H
+#pragma once
 
 #include "formats/bundle.h"
 #include "formats/opener.h"
@@ -274,5 +273,3 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
 /* Whether ADDRESS lies in the mapped weights. For the SIGBUS handler of a host, after another
  * program truncated a file. Async-signal-safe. */
 bool attn_model_owns_address(const struct attn_model *model, const void *address);
-
-#endif

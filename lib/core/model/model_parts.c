@@ -1,4 +1,3 @@
-/* model_parts.c - see model_parts.h. */
 #include "model/model_parts.h"
 
 #include "base/buffer.h"

@@ -6,8 +6,7 @@
  *     ... parts.items[i].name, and .path or .blob ...
  *     attn_model_parts_release(&parts);
  */
-#ifndef ATTN_MODEL_MODEL_PARTS_H
-#define ATTN_MODEL_MODEL_PARTS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -33,5 +32,3 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
                                        const struct attn_model *model,
                                        struct attn_model_parts *parts, struct attn_error *err);
 void attn_model_parts_release(struct attn_model_parts *parts);
-
-#endif

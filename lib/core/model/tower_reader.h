@@ -1,6 +1,5 @@
 /* tower_reader.h - what reads the configs of encoders of other things beside a decoder of texts. */
-#ifndef ATTN_MODEL_TOWER_READER_H
-#define ATTN_MODEL_TOWER_READER_H
+#pragma once
 
 #include "model/config_internal.h"
 #include "model/family.h"
@@ -17,5 +16,3 @@ struct attn_tower_reader {
 
 /* lib/parts.c; NULL: none is linked. */
 extern const struct attn_tower_reader *const attn_tower_reader;
-
-#endif

@@ -1,6 +1,5 @@
 /* vision_config.h - the part of a config that is about pictures in the prompts of a decoder. */
-#ifndef ATTN_MODEL_VISION_CONFIG_H
-#define ATTN_MODEL_VISION_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct attn_vision_config {
      * have the number deep_numbers[k]. */
     size_t n_deep, deep[ATTN_MOST_DEEP], deep_numbers[ATTN_MOST_DEEP];
 };
-
-#endif

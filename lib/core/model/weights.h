@@ -5,8 +5,7 @@
  * Binding copies and reads nothing: a matrix has the address, layout and type of its elements, and
  * the kernels pack and convert the parts that a product needs.
  */
-#ifndef ATTN_MODEL_WEIGHTS_H
-#define ATTN_MODEL_WEIGHTS_H
+#pragma once
 
 #include "base/memory.h"
 #include "formats/safetensors.h"
@@ -322,5 +321,3 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err);
-
-#endif

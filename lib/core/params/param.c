@@ -1,4 +1,3 @@
-/* param.c - see param.h. */
 #include "params/param_internal.h"
 
 #include "base/memory.h"

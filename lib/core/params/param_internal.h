@@ -1,6 +1,5 @@
 /* param_internal.h - declarations of param.h for use inside the library only. */
-#ifndef ATTN_PARAMS_PARAM_INTERNAL_H
-#define ATTN_PARAMS_PARAM_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "params/param.h"
@@ -19,5 +18,3 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 
 /* Returns the index of WORD [size] in LIST, "sum|token", or -1. */
 int attn_param_find_word(const char *list, const char *word, size_t size);
-
-#endif

@@ -1,4 +1,3 @@
-/* param_rules.c - see param_rules.h. */
 #include "params/param_rules.h"
 
 #include "base/status_internal.h"

@@ -1,4 +1,3 @@
-/* answer.c - see answer.h. */
 #include "predict/answer_internal.h"
 
 #include "base/elementary.h"

@@ -1,7 +1,6 @@
 /* answer_internal.h - resolves a question about a token in a run. For the files of this layer and
  * above. */
-#ifndef ATTN_PREDICT_ANSWER_INTERNAL_H
-#define ATTN_PREDICT_ANSWER_INTERNAL_H
+#pragma once
 
 #include "base/status.h"
 #include "forward/goal.h"
@@ -136,5 +135,3 @@ bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn
  * there are several: then the user must name one by FIELD, `at` or `queries`. */
 enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
                                 size_t *position, struct attn_error *err);
-
-#endif

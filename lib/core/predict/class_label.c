@@ -1,4 +1,3 @@
-/* class_label.c - see class_label.h. */
 #include "predict/class_label.h"
 
 #include "base/status_internal.h"

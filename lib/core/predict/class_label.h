@@ -1,7 +1,6 @@
 /* class_label.h - the labels of a classifier, looked up by name or number. For the files of this
  * layer. */
-#ifndef ATTN_PREDICT_CLASS_LABEL_H
-#define ATTN_PREDICT_CLASS_LABEL_H
+#pragma once
 
 #include "model/model.h"
 
@@ -31,5 +30,3 @@ void attn_class_label_hint(const struct attn_model *model, const char *text,
  * the field's name in messages. Returns ATTN_INVALID if no label, or several, match. */
 enum attn_status attn_class_label_find(const struct attn_model *model, const char *field,
                                        const char *text, int32_t *id, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* logits.c - see logits.h. */
 #include "predict/logits.h"
 
 #include "base/elementary.h"

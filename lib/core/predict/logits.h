@@ -1,6 +1,5 @@
 /* logits.h - the order of tokens by their logits. For the files of this layer and above. */
-#ifndef ATTN_PREDICT_LOGITS_H
-#define ATTN_PREDICT_LOGITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ double attn_logits_place(const float *logits, size_t n, int32_t id);
 
 /* Returns -ln p(ID) in nats, computed from LOGITS [n] in double precision. */
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
-
-#endif

@@ -1,4 +1,3 @@
-/* prediction.c - see prediction.h. */
 #include "predict/prediction.h"
 
 #include "base/elementary.h"

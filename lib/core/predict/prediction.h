@@ -1,8 +1,7 @@
 /* prediction.h - predictions of a language model: the most probable next tokens, and the
  * log-probabilities of continuations, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For
  * the files of this layer. */
-#ifndef ATTN_PREDICT_PREDICTION_H
-#define ATTN_PREDICT_PREDICTION_H
+#pragma once
 
 #include "forward/session.h"
 #include "predict/answer_internal.h"
@@ -107,5 +106,3 @@ enum attn_status attn_predictions_tables(const struct attn_predictions *found,
                                          struct attn_table **top, struct attn_table **next,
                                          struct attn_error *err);
 void attn_predictions_release(struct attn_predictions *found);
-
-#endif

@@ -1,4 +1,3 @@
-/* attention_args.c - see attention_args.h. */
 #include "run/attention_args.h"
 
 #include "attention/attention_internal.h"

@@ -1,4 +1,3 @@
-/* host.c - see host.h. */
 #include "run/host_internal.h"
 
 #include "base/memory.h"

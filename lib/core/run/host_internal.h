@@ -1,6 +1,5 @@
 /* host_internal.h - what a host holds for the requests that it runs. */
-#ifndef ATTN_RUN_HOST_INTERNAL_H
-#define ATTN_RUN_HOST_INTERNAL_H
+#pragma once
 
 #include "input/input.h"
 #include "predict/answer.h"
@@ -70,5 +69,3 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
                                             const struct attn_tokenizer **tokenizer,
                                             struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* input_params.c - see input_params.h. */
 #include "run/input_params.h"
 
 #include "base/memory.h"

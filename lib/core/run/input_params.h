@@ -1,6 +1,5 @@
 /* input_params.h - the parameters for the input of a request: its kind, and how it is read. */
-#ifndef ATTN_RUN_INPUT_PARAMS_H
-#define ATTN_RUN_INPUT_PARAMS_H
+#pragma once
 
 #include "params/param.h"
 #include "params/param_rules.h"
@@ -32,5 +31,3 @@ void attn_input_share_prompt(const struct attn_input *input, struct attn_input *
 
 /* Copies the second text, the types and the key mask of INPUT to OTHER, and shares its prompt. */
 void attn_input_share(const struct attn_input *input, struct attn_input *other);
-
-#endif

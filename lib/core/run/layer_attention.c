@@ -1,4 +1,3 @@
-/* layer_attention.c - see layer_attention.h. */
 #include "run/layer_attention.h"
 
 #include "attention/attention_internal.h"

@@ -1,7 +1,6 @@
 /* layer_attention.h - the attention of each layer of a run: the model's, with the changes of the
  * request. For the files of this layer. */
-#ifndef ATTN_RUN_LAYER_ATTENTION_H
-#define ATTN_RUN_LAYER_ATTENTION_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "model/config_fields.h"
@@ -52,5 +51,3 @@ void attn_layer_attention_note_pairs(const struct attn_request_attention *given,
                                      const struct attn_attention *layers,
                                      const struct attn_dims *dims, bool is_source_ordered,
                                      struct attn_notes notes);
-
-#endif

@@ -1,4 +1,3 @@
-/* maker.c - see maker.h. */
 #include "run/maker.h"
 
 #include "trace/trace_internal.h"

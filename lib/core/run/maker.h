@@ -10,8 +10,7 @@
  * A maker stands between a session and the trace that wants its sites: it passes on what the trace
  * wants of the session, and adds its own. The core has none; lib/parts.c lists those of a program.
  */
-#ifndef ATTN_RUN_MAKER_H
-#define ATTN_RUN_MAKER_H
+#pragma once
 
 #include "attention/attention.h"
 #include "model/model.h"
@@ -91,5 +90,3 @@ void attn_makings_release(struct attn_makings *makings);
 enum attn_status attn_making_see_patterns(const struct attn_selection *selection,
                                           struct attn_site_set made, struct attn_selection **seen,
                                           struct attn_error *err);
-
-#endif

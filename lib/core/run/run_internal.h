@@ -1,6 +1,5 @@
 /* run_internal.h - the parts of a run, for procedures that do more than run a request. */
-#ifndef ATTN_RUN_RUN_INTERNAL_H
-#define ATTN_RUN_RUN_INTERNAL_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -227,5 +226,3 @@ void attn_item_choose_first(struct attn_item *item);
  * this call its first one is selected. The item fails unless it has exactly one of PAIRS, and both
  * of its texts. */
 void attn_item_choose(struct attn_item *item, unsigned pairs);
-
-#endif

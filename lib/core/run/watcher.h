@@ -3,8 +3,7 @@
  * the positions where heads park weight. lib/parts.c has the watcher of a program, or NULL; without
  * it no output has either.
  */
-#ifndef ATTN_RUN_WATCHER_H
-#define ATTN_RUN_WATCHER_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -30,5 +29,3 @@ struct attn_watcher {
 };
 
 extern const struct attn_watcher *const attn_watcher;
-
-#endif

@@ -1,6 +1,5 @@
 /* table_internal.h - declarations of table.h for use inside the library only. */
-#ifndef ATTN_TABLES_TABLE_INTERNAL_H
-#define ATTN_TABLES_TABLE_INTERNAL_H
+#pragma once
 
 #include "tables/table.h"
 
@@ -81,5 +80,3 @@ const char *attn_table_page(const struct attn_table *table, size_t *size);
 /* Copies the facts about TABLE, and what its page shows, to COPY. */
 enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
                                        struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* table_writer_internal.h - functions of the table writer that are private to the library. */
-#ifndef ATTN_TABLES_TABLE_WRITER_INTERNAL_H
-#define ATTN_TABLES_TABLE_WRITER_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "formats/json_writer.h"
@@ -47,5 +46,3 @@ void attn_table_end_document(struct attn_json_writer *json);
 
 /* The parameters with help texts that fit any table. */
 extern const struct attn_param_list attn_table_order_params;
-
-#endif

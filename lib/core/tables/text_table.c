@@ -1,4 +1,3 @@
-/* text_table.c - see text_table.h. */
 #include "tables/text_table.h"
 
 #include "base/text/utf8.h"

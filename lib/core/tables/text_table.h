@@ -8,8 +8,7 @@
  *     attn_text_table_write(&table, sink, &err);
  *     attn_text_table_release(&table);
  */
-#ifndef ATTN_TABLES_TEXT_TABLE_H
-#define ATTN_TABLES_TEXT_TABLE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/sink.h"
@@ -123,5 +122,3 @@ void attn_text_append_label(struct attn_buffer *out, const char *text, size_t si
 /* U+200E, which has no width. Written after right-to-left text, it keeps the order of the numbers
  * that follow. */
 #define ATTN_LEFT_TO_RIGHT "\xe2\x80\x8e"
-
-#endif

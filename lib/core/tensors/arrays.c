@@ -1,4 +1,3 @@
-/* arrays.c - see arrays.h. */
 #include "tensors/arrays.h"
 
 #include "input/seen.h"

@@ -6,8 +6,7 @@
  * selected, queries and blocks.L.heads (`heads` for attention on arrays). Then comes one array for
  * each selected site, whose rows arrive with events.
  */
-#ifndef ATTN_TENSORS_ARRAYS_H
-#define ATTN_TENSORS_ARRAYS_H
+#pragma once
 
 #include "formats/numpy_file.h"
 #include "tensors/writer.h"
@@ -90,5 +89,3 @@ enum attn_status attn_array_writer_begin(struct attn_array_writer *writer, struc
 enum attn_status attn_array_writer_event(struct attn_writer *writer,
                                          const struct attn_trace_event *event,
                                          const struct attn_place *place, struct attn_error *err);
-
-#endif

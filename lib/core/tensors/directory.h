@@ -29,8 +29,7 @@
  *
  * Runs that write into one directory at the same time do not see each other: give each its own.
  */
-#ifndef ATTN_TENSORS_DIRECTORY_H
-#define ATTN_TENSORS_DIRECTORY_H
+#pragma once
 
 #include "base/buffer.h"
 #include "formats/json_writer.h"
@@ -94,5 +93,3 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
                                        const struct attn_manifest_run *run, struct attn_error *err);
 
 void attn_directory_free(struct attn_directory *directory); /* NULL is allowed */
-
-#endif

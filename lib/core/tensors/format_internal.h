@@ -1,6 +1,5 @@
 /* format_internal.h - declarations of format.h for use inside the library only. */
-#ifndef ATTN_TENSORS_FORMAT_INTERNAL_H
-#define ATTN_TENSORS_FORMAT_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "tables/table_writer.h"
@@ -79,5 +78,3 @@ void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t 
 /* Appends [0.5,0.5,null]: WIDTH >= 1 columns, null for cells that ROW lacks. */
 void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
                           int precision);
-
-#endif

@@ -1,7 +1,6 @@
 /* labels_internal.h - the pictures in the text of a run, beside its labels (output.h), which have
  * no room for more fields. */
-#ifndef ATTN_TENSORS_LABELS_INTERNAL_H
-#define ATTN_TENSORS_LABELS_INTERNAL_H
+#pragma once
 
 #include "tensors/output.h"
 
@@ -22,5 +21,3 @@ static inline const struct attn_picture_prompt *attn_labels_prompt(const struct 
 
     return pictures ? pictures->prompt : NULL;
 }
-
-#endif

@@ -1,4 +1,3 @@
-/* labels_json.c - see labels_json.h. */
 #include "tensors/labels_json.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* labels_json.h - writes parts of a run as JSON: rows, options, tokens, predictions. Each function
  * appends one value. PRECISION is as in attn_number_text; NaN and infinity are null. */
-#ifndef ATTN_TENSORS_LABELS_JSON_H
-#define ATTN_TENSORS_LABELS_JSON_H
+#pragma once
 
 #include "formats/json_writer.h"
 #include "tensors/arrays.h"
@@ -34,5 +33,3 @@ void attn_json_push_narrowed(struct attn_json_writer *json, const struct attn_ar
 void attn_json_begin_row(struct attn_json_writer *json, const struct attn_array *array,
                          size_t group, size_t row);
 void attn_json_end_rows(struct attn_json_writer *json, const struct attn_array *array);
-
-#endif

@@ -1,4 +1,3 @@
-/* npz_archive.c - see npz_archive.h. */
 #include "tensors/npz_archive.h"
 
 #include "base/sink_internal.h"

@@ -14,8 +14,7 @@
  * The sizes of a member, and therefore its place, are known before its data. The caller checks the
  * sink for errors.
  */
-#ifndef ATTN_TENSORS_NPZ_ARCHIVE_H
-#define ATTN_TENSORS_NPZ_ARCHIVE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/sink.h"
@@ -82,5 +81,3 @@ void attn_npz_list(struct attn_npz_archive *npz, const struct attn_npz_member *m
  * already wrote to the sink, after the last member. */
 enum attn_status attn_npz_finish(struct attn_npz_archive *npz, uint64_t n_written,
                                  struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* outputs_internal.h - declarations of outputs.h for use inside the library only. */
-#ifndef ATTN_TENSORS_OUTPUTS_INTERNAL_H
-#define ATTN_TENSORS_OUTPUTS_INTERNAL_H
+#pragma once
 
 #include "tensors/outputs.h"
 
@@ -53,5 +52,3 @@ typedef enum attn_status (*attn_output_fn)(void *user, struct attn_sink *sink,
 /* Calls WRITE with the sink of ITEM, or with its file, which is committed on success. */
 enum attn_status attn_output_write(const struct attn_output *item, attn_output_fn write, void *user,
                                    struct attn_error *err);
-
-#endif

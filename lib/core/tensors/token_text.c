@@ -1,4 +1,3 @@
-/* token_text.c - see token_text.h. */
 #include "tensors/token_text.h"
 
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* token_text.h - the tokens of a run as printable text, escaped as in base/text/escape.h. */
-#ifndef ATTN_TENSORS_TOKEN_TEXT_H
-#define ATTN_TENSORS_TOKEN_TEXT_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -55,5 +54,3 @@ bool attn_token_is_added(const struct attn_labels *run, size_t position);
 
 /* Returns how many tokens the tokenizer added. */
 size_t attn_labels_n_added(const struct attn_labels *run);
-
-#endif

@@ -15,8 +15,7 @@
  * are all 0 has no cells. Memory: one row of words for each head in progress, and the rows of one
  * event.
  */
-#ifndef ATTN_TENSORS_VIEW_H
-#define ATTN_TENSORS_VIEW_H
+#pragma once
 
 #include "tensors/output.h"
 
@@ -83,5 +82,3 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
 size_t attn_view_position(const struct attn_view *view, size_t position);
 
 void attn_view_free(struct attn_view *view); /* NULL is allowed */
-
-#endif

@@ -14,8 +14,7 @@
  * sinks, checks events against the selection, stores the first failure, and detects when a tensor
  * is complete, so that a format only has to write.
  */
-#ifndef ATTN_TENSORS_WRITER_H
-#define ATTN_TENSORS_WRITER_H
+#pragma once
 
 #include "base/note.h"
 #include "base/pieces.h"
@@ -280,5 +279,3 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct att
 
 /* Returns true if the rows of AT are positions of the run, not of an encoder. */
 bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct attn_location *at);
-
-#endif

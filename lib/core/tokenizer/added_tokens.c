@@ -1,4 +1,3 @@
-/* added_tokens.c - see added_tokens.h. */
 #include "tokenizer/added_tokens.h"
 
 #include "base/hash.h"

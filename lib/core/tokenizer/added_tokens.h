@@ -9,8 +9,7 @@
  * text from its end: at each place, the longest word that was read begins there. So the time is
  * linear in the text, however words overlap, and the last place is found first.
  */
-#ifndef ATTN_TOKENIZER_ADDED_TOKENS_H
-#define ATTN_TOKENIZER_ADDED_TOKENS_H
+#pragma once
 
 #include "tokenizer/pipeline.h"
 
@@ -117,5 +116,3 @@ enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struc
 enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       const struct attn_added *added, bool is_normalized,
                                       size_t n_normalizer, struct attn_error *err);
-
-#endif

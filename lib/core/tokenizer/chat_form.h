@@ -2,8 +2,7 @@
  * chat_form.h - conversations as a row of lib/parts.c writes them: the templates of models are read
  * and rendered there.
  */
-#ifndef ATTN_TOKENIZER_CHAT_FORM_H
-#define ATTN_TOKENIZER_CHAT_FORM_H
+#pragma once
 
 #include "base/source.h"
 #include "base/status.h"
@@ -46,5 +45,3 @@ struct attn_talker {
 
 /* NULL: templates are not read, and conversations are refused. */
 extern const struct attn_talker *const attn_talker;
-
-#endif

@@ -1,4 +1,3 @@
-/* encoding.c - see encoding.h. */
 #include "tokenizer/encoding.h"
 
 #include "base/memory.h"

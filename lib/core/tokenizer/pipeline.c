@@ -1,4 +1,3 @@
-/* pipeline.c - see pipeline.h. */
 #include "tokenizer/pipeline.h"
 
 #include "base/memory.h"

@@ -12,8 +12,7 @@
  * Each kind of stage is a struct of functions: see stages_internal.h, models_internal.h,
  * added_tokens.h, words.c.
  */
-#ifndef ATTN_TOKENIZER_PIPELINE_H
-#define ATTN_TOKENIZER_PIPELINE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/os/thread.h"
@@ -166,5 +165,3 @@ static inline enum attn_status attn_walk_model(struct attn_walk *walk, struct at
 {
     return attn_walk_next(walk, walk->pipeline->n - 2, slice, err);
 }
-
-#endif

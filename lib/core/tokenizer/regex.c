@@ -1,4 +1,3 @@
-/* regex.c - see regex.h. */
 #include "tokenizer/regex.h"
 
 #include "base/buffer.h"

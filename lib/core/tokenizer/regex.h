@@ -12,8 +12,7 @@
  * ATTN_UNSUPPORTED, also if PCRE2 compiles to machine code. Properties (\p{L}, \p{Han}) are those
  * of Unicode ATTN_UNICODE_VERSION, whatever version PCRE2 has.
  */
-#ifndef ATTN_TOKENIZER_REGEX_H
-#define ATTN_TOKENIZER_REGEX_H
+#pragma once
 
 #include "base/status.h"
 
@@ -61,5 +60,3 @@ struct attn_match_range {
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_match_range *found,
                                  struct attn_error *err);
-
-#endif

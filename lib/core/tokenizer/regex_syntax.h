@@ -1,6 +1,5 @@
 /* regex_syntax.h - rewrites a pattern from Oniguruma's Ruby syntax to PCRE2's. */
-#ifndef ATTN_TOKENIZER_REGEX_SYNTAX_H
-#define ATTN_TOKENIZER_REGEX_SYNTAX_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -24,5 +23,3 @@ enum attn_property_form attn_property_form_find(void);
 enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
                                     enum attn_property_form form, struct attn_buffer *out,
                                     struct attn_error *err);
-
-#endif

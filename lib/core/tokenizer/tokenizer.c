@@ -1,4 +1,3 @@
-/* tokenizer.c - see tokenizer.h. */
 #include "tokenizer/tokenizer.h"
 
 #include "base/memory.h"

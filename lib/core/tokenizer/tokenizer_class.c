@@ -1,4 +1,3 @@
-/* tokenizer_class.c - see tokenizer_class.h. */
 #include "tokenizer/tokenizer_class.h"
 
 #include "base/memory.h"

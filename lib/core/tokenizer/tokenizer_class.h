@@ -6,8 +6,7 @@
  *
  * One table has all classes. A class without a row is refused, because its tokens would be wrong.
  */
-#ifndef ATTN_TOKENIZER_TOKENIZER_CLASS_H
-#define ATTN_TOKENIZER_TOKENIZER_CLASS_H
+#pragma once
 
 #include "base/source.h"
 #include "base/status.h"
@@ -165,5 +164,3 @@ enum attn_status attn_class_add_ends(const struct attn_class *found,
                                      const struct attn_class_row *row,
                                      const struct attn_token_role roles[ATTN_CLASS_N_ROLE],
                                      struct attn_tokenizer *tokenizer, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* tokenizer_internal.h - the parts of a tokenizer, for the files that open one, and functions with
  * which stages append tokens to an encoding. */
-#ifndef ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
-#define ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
+#pragma once
 
 #include "base/file.h"
 #include "base/note.h"
@@ -279,5 +278,3 @@ bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t i
 /* Returns the tokenizer for target texts, borrowed from TOKENIZER: for Marian that of target.spm,
  * else TOKENIZER itself. */
 const struct attn_tokenizer *attn_tokenizer_target(const struct attn_tokenizer *tokenizer);
-
-#endif

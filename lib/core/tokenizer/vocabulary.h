@@ -4,8 +4,7 @@
  * Add all keys with their ids, and then finish the vocabulary, which refuses duplicate ids. Index
  * it before many keys are looked up; that refuses duplicate keys.
  */
-#ifndef ATTN_TOKENIZER_VOCABULARY_H
-#define ATTN_TOKENIZER_VOCABULARY_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/file.h"
@@ -126,5 +125,3 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
  * the text. */
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
-
-#endif

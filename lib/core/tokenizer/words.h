@@ -7,8 +7,7 @@
  *         use(list.words[id].text, list.words[id].size);
  *     attn_word_list_release(&list);
  */
-#ifndef ATTN_TOKENIZER_WORDS_H
-#define ATTN_TOKENIZER_WORDS_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -52,5 +51,3 @@ void attn_words_mark_texts(const char *const *texts, const size_t *sizes, size_t
 /* Returns the prefix of tokens that continue a word ("##"), or NULL. Borrowed. TOKENIZER may be
  * NULL. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
-
-#endif

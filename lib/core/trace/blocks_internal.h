@@ -4,8 +4,7 @@
  * two blocks: block 2N attends to the text and has no MLP, block 2N + 1 attends to the source.
  * Other rooms ask by location: trace/places_internal.h.
  */
-#ifndef ATTN_TRACE_BLOCKS_INTERNAL_H
-#define ATTN_TRACE_BLOCKS_INTERNAL_H
+#pragma once
 
 #include "trace/location.h"
 #include "trace/selection.h"
@@ -43,5 +42,3 @@ bool attn_selection_wants_block(const struct attn_selection *selection, enum att
 
 /* Whether one of EDITS [n_edit] is a function of a matrix in LAYER. */
 bool attn_edits_have_matrix_function(const struct attn_edit *edits, size_t n_edit, int layer);
-
-#endif

@@ -1,6 +1,5 @@
 /* location_internal.h - converts locations to cells of tables, and compares them. */
-#ifndef ATTN_TRACE_LOCATION_INTERNAL_H
-#define ATTN_TRACE_LOCATION_INTERNAL_H
+#pragma once
 
 #include "tables/table.h"
 #include "trace/location.h"
@@ -51,5 +50,3 @@ int attn_location_compare(const struct attn_location *a, const struct attn_locat
 /* As attn_location_compare, but in the order in which layers are computed: those of the encoder,
  * then for each layer of the decoder its self-attention and its attention to the source. */
 int attn_location_order(const struct attn_location *a, const struct attn_location *b);
-
-#endif

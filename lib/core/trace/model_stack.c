@@ -1,4 +1,3 @@
-/* model_stack.c - see model_stack.h. */
 #include "trace/model_stack.h"
 
 #include "trace/blocks_internal.h"

@@ -6,8 +6,7 @@
  *     while (attn_selection_next_head(selection, &at))
  *         sums[attn_head_index(dims, &at)] = 0; // [n_layer, n_head]
  */
-#ifndef ATTN_TRACE_PLACES_INTERNAL_H
-#define ATTN_TRACE_PLACES_INTERNAL_H
+#pragma once
 
 #include "trace/location_internal.h"
 #include "trace/selection.h"
@@ -85,5 +84,3 @@ bool attn_selection_has_place(const struct attn_selection *selection,
 
 /* Whether DIMS lacks the tensor AT: its layer does not have the site although others do. */
 bool attn_location_is_lacking(const struct attn_dims *dims, const struct attn_location *at);
-
-#endif

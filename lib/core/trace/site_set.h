@@ -6,8 +6,7 @@
  *     if (attn_sites_have(sites, ATTN_SITE_Z))
  *         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_V));
  */
-#ifndef ATTN_TRACE_SITE_SET_H
-#define ATTN_TRACE_SITE_SET_H
+#pragma once
 
 #include "trace/dims.h"
 #include "trace/site.h"
@@ -97,5 +96,3 @@ static inline bool attn_sites_meet(struct attn_site_set a, struct attn_site_set 
 {
     return !attn_sites_are_empty(attn_sites_common(a, b));
 }
-
-#endif

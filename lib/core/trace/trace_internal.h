@@ -1,6 +1,5 @@
 /* trace_internal.h - declarations for the library alone: sites, selections, traces and edits. */
-#ifndef ATTN_TRACE_TRACE_INTERNAL_H
-#define ATTN_TRACE_TRACE_INTERNAL_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/pool.h"
@@ -443,5 +442,3 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection,
 /* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
  * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */
 bool attn_selection_wants(const struct attn_selection *selection, const struct attn_location *at);
-
-#endif

@@ -1,4 +1,3 @@
-/* image.c - see image.h. */
 #include "image/image.h"
 
 #include "base/memory.h"

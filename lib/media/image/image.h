@@ -1,6 +1,5 @@
 /* image.h - a picture in memory, and a limit on how many large ones exist at the same time. */
-#ifndef ATTN_IMAGE_IMAGE_H
-#define ATTN_IMAGE_IMAGE_H
+#pragma once
 
 #include "base/os/thread.h"
 #include "base/status.h"
@@ -59,5 +58,3 @@ enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t 
 void attn_image_take_alpha(struct attn_image *image);
 
 void attn_image_release(struct attn_image *image); /* {0} is allowed */
-
-#endif

@@ -1,6 +1,5 @@
 /* image_file_internal.h - the steps of reading pictures: formats, orientation; and resizing. */
-#ifndef ATTN_IMAGE_IMAGE_FILE_INTERNAL_H
-#define ATTN_IMAGE_IMAGE_FILE_INTERNAL_H
+#pragma once
 
 #include "base/file.h"
 #include "image/image.h"
@@ -93,5 +92,3 @@ enum attn_image_filter {
 enum attn_status attn_image_resize(const struct attn_image *image, size_t height, size_t width,
                                    enum attn_image_filter filter, struct attn_image *resized,
                                    struct attn_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * tests/tools/check_cairo.sh compares all of this with the real headers, if they are installed.
  */
-#ifndef ATTN_IMAGE_IMAGE_FUNCTIONS_H
-#define ATTN_IMAGE_IMAGE_FUNCTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ enum {
     X(struct WebPIDecoder *, WebPINewRGB, (unsigned order, uint8_t *out, size_t size, int stride)) \
     X(unsigned, WebPIUpdate, (struct WebPIDecoder * decoder, const uint8_t *data, size_t size))    \
     X(void, WebPIDelete, (struct WebPIDecoder * decoder))
-
-#endif

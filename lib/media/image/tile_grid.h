@@ -2,8 +2,7 @@
  * those of the whole picture, then those of one grid of all tiles, from which what was padded is
  * cut off, which may be shrunk, and whose lines end with a learned row. For the files of this
  * layer. */
-#ifndef ATTN_IMAGE_TILE_GRID_H
-#define ATTN_IMAGE_TILE_GRID_H
+#pragma once
 
 #include "model/vision_config.h"
 
@@ -35,5 +34,3 @@ void attn_tile_grid_make(const struct attn_tile_grid *grid, const float *cells, 
 /* Computes D_CELLS, the gradient of the cells, from D_ROWS. */
 void attn_tile_grid_back(const struct attn_tile_grid *grid, const float *d_rows, size_t d,
                          float *d_cells);
-
-#endif

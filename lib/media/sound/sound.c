@@ -1,4 +1,3 @@
-/* sound.c - see sound.h. */
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "sound/sound_internal.h"

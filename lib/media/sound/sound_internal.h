@@ -1,7 +1,6 @@
 /* sound_internal.h - which files are sounds, for options and keys that also take arrays; and the
  * part of attn_sound_read that uses libsndfile, which a static program lacks. */
-#ifndef ATTN_SOUND_SOUND_INTERNAL_H
-#define ATTN_SOUND_SOUND_INTERNAL_H
+#pragma once
 
 #include "sound/sound.h"
 
@@ -20,5 +19,3 @@ enum attn_status attn_source_file_read(const char *path, struct attn_ndarray *ro
 /* As attn_sound_read, of a file that can be opened. */
 enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *samples,
                                       struct attn_error *err);
-
-#endif

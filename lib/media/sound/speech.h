@@ -1,6 +1,5 @@
 /* speech.h - what a model of speech says of its sound: its spectrogram, and the times of words. */
-#ifndef ATTN_SOUND_SPEECH_H
-#define ATTN_SOUND_SPEECH_H
+#pragma once
 
 #include "model/model_internal.h"
 
@@ -11,5 +10,3 @@ struct attn_speech {
     size_t n_median;       /* frames of the median filter */
     struct attn_error bad_heads, bad_median; /* why one of them is wrong */
 };
-
-#endif

@@ -1,4 +1,3 @@
-/* before_pictures.c - see before_pictures.h. */
 #include "towers/before_pictures.h"
 
 #include "base/hash.h"

@@ -1,8 +1,7 @@
 /* before_pictures.h - the rows of the pictures in a text, made by a tower and its connector. They
  * take the place of the embeddings of the tokens that stand for their cells. The backward pass goes
  * from the gradient of these rows, through connector and tower, to that of the pixels. */
-#ifndef ATTN_TOWERS_BEFORE_PICTURES_H
-#define ATTN_TOWERS_BEFORE_PICTURES_H
+#pragma once
 
 #include "input/before.h"
 #include "towers/pixels_internal.h"
@@ -42,5 +41,3 @@ enum attn_status attn_before_make_pictures(struct attn_before_pass *pass, float 
  * NULL. */
 enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
                                   float *d_pixels, struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* connector.h - makes the rows of a decoder from the final rows of its tower, and goes back. */
-#ifndef ATTN_TOWERS_CONNECTOR_H
-#define ATTN_TOWERS_CONNECTOR_H
+#pragma once
 
 #include "input/encoder.h"
 
@@ -21,5 +20,3 @@ enum attn_status attn_connector_run(const struct attn_connector *connector, floa
  * the rows made from Y, which is scratch afterwards. */
 enum attn_status attn_connector_back(const struct attn_connector *connector, float *y,
                                      const float *d_rows, float *dy, struct attn_error *err);
-
-#endif

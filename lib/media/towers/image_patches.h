@@ -1,8 +1,7 @@
 /* image_patches.h - turns a picture into the rows of a sequence: positions, patches, and learned
  * positions for a grid other than the learned one; and feeds it to an encoder of pictures. For the
  * files of this layer. */
-#ifndef ATTN_TOWERS_IMAGE_PATCHES_H
-#define ATTN_TOWERS_IMAGE_PATCHES_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
@@ -52,5 +51,3 @@ enum attn_status attn_session_feed_pixels(struct attn_session *session, const fl
 
 /* SigLIP's head, for its config (towers/pool_head.c). */
 extern const struct attn_pool_steps attn_siglip_pool;
-
-#endif

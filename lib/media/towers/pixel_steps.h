@@ -1,8 +1,7 @@
 /* pixel_steps.h - the steps of preprocessor_config.json, or processor_config.json: how a picture is
  * resized, cropped or cut into tiles, and normalized before a model reads it. For the files of this
  * layer. */
-#ifndef ATTN_TOWERS_PIXEL_STEPS_H
-#define ATTN_TOWERS_PIXEL_STEPS_H
+#pragma once
 
 #include "base/source.h"
 #include "image/image_file_internal.h"
@@ -58,5 +57,3 @@ enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps, bool 
  */
 enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *steps, const char *name,
                                              size_t height, size_t width, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* pixels.c - see pixels.h. */
 #include "towers/pixels_internal.h"
 
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* pixels_internal.h - declarations for pixels.h that only the library uses. */
-#ifndef ATTN_TOWERS_PIXELS_INTERNAL_H
-#define ATTN_TOWERS_PIXELS_INTERNAL_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "input/sequence.h"
@@ -71,5 +70,3 @@ enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, co
 
 /* Frees what was read or made. {0} is allowed. */
 void attn_pixels_release(struct attn_pixels *pixels);
-
-#endif

@@ -1,6 +1,5 @@
 /* zero_shot.h - zero-shot classification. */
-#ifndef ATTN_TOWERS_ZERO_SHOT_H
-#define ATTN_TOWERS_ZERO_SHOT_H
+#pragma once
 
 #include "run/host_internal.h"
 
@@ -23,5 +22,3 @@ enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struc
                                             const struct attn_request_predict *question,
                                             const struct attn_request_reading *reading,
                                             struct attn_host **labelled, struct attn_error *err);
-
-#endif

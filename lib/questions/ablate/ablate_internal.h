@@ -1,8 +1,7 @@
 /* ablate_internal.h - shared by the files of `ablate`. Two procedures share the columns: ablate.c
  * for heads, MLPs, layers and neurons, ablate_pictures.c for pictures. ablate_parts.c lists the
  * tensors that are switched off, ablate_runs.c runs the model without them. */
-#ifndef ATTN_ABLATE_ABLATE_INTERNAL_H
-#define ATTN_ABLATE_ABLATE_INTERNAL_H
+#pragma once
 
 #include "ablate/ablate.h"
 #include "base/random.h"
@@ -130,5 +129,3 @@ enum attn_status attn_ablate_try_controls(struct attn_ablation *ablation, bool h
 
 /* Whether ROW of TABLE is of a layer without attention. */
 bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row);
-
-#endif

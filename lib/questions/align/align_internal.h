@@ -1,7 +1,6 @@
 /* align_internal.h - the parts of `align`: align.c has the question and its sides, align_links.c
  * makes links of weights or hidden states, align_table.c has the rows. Private to align*.c. */
-#ifndef ATTN_ALIGN_ALIGN_INTERNAL_H
-#define ATTN_ALIGN_ALIGN_INTERNAL_H
+#pragma once
 
 #include "align/align.h"
 #include "machine/frame.h"
@@ -102,5 +101,3 @@ struct attn_times_form {
 enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
                                      const struct attn_times_form *form, struct attn_table **table,
                                      struct attn_error *err);
-
-#endif

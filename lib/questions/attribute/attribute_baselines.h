@@ -1,7 +1,6 @@
 /* attribute_baselines.h - attribution to tokens (attribute_tokens.c) and the baseline that `ig`
  * begins from. Private to both. */
-#ifndef ATTN_ATTRIBUTE_ATTRIBUTE_BASELINES_H
-#define ATTN_ATTRIBUTE_ATTRIBUTE_BASELINES_H
+#pragma once
 
 #include "attribute/attribute_internal.h"
 
@@ -48,5 +47,3 @@ enum attn_status attn_baseline_find(struct attn_attribution *a, struct attn_erro
 
 /* Returns true if the embedding is directly followed by a norm, so that its scale has no effect. */
 bool attn_baseline_is_undone(const struct attn_attribution *a);
-
-#endif

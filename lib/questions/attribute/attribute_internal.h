@@ -1,6 +1,5 @@
 /* attribute_internal.h - the methods of attribute.h, one procedure each. For lib/questions. */
-#ifndef ATTN_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
-#define ATTN_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
+#pragma once
 
 #include "attribute/attribute.h"
 #include "machine/frame.h"
@@ -46,5 +45,3 @@ void attn_attribute_label(struct attn_drawn *drawn);
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);
-
-#endif

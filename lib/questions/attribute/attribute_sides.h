@@ -1,7 +1,6 @@
 /* attribute_sides.h - the score of a head and a key as two sides, the queries and the keys, each a
  * sum of writers. For attribute_pairs.c. */
-#ifndef ATTN_ATTRIBUTE_ATTRIBUTE_SIDES_H
-#define ATTN_ATTRIBUTE_ATTRIBUTE_SIDES_H
+#pragma once
 
 #include "attribute/attribute_internal.h"
 #include "forward/rotary.h"
@@ -94,5 +93,3 @@ enum attn_status attn_pair_writers_prepare(struct attn_pair_split *split, struct
  * map. */
 enum attn_status attn_pair_side_map(struct attn_pair_split *split, struct attn_pair_side *side,
                                     struct attn_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  *     circuit_places.c   where its parts work, and its paths
  *     circuit.c          the question, and files of circuits
  */
-#ifndef ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
-#define ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
+#pragma once
 
 #include "circuit/circuit.h"
 #include "circuit/patch_internal.h"
@@ -139,5 +138,3 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
 enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const double *scores,
                                     const unsigned char *chosen, const char *const words[2],
                                     struct attn_buffer *text, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* patch_internal.h - a patching procedure and its parts, shared by exact patches (patch.c) and
  * estimates (patch_estimate.c). Private to lib/questions. */
-#ifndef ATTN_CIRCUIT_PATCH_INTERNAL_H
-#define ATTN_CIRCUIT_PATCH_INTERNAL_H
+#pragma once
 
 #include "circuit/patch.h"
 #include "circuit/wiring.h"
@@ -164,5 +163,3 @@ void attn_patch_note_runs(const struct attn_patching *patch);
 
 /* Adds sum and method to the facts about the table, and sends notes about them. */
 enum attn_status attn_patch_report(struct attn_patching *patch, struct attn_error *err);
-
-#endif

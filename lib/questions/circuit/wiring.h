@@ -14,8 +14,7 @@
  * are the first ones of the list. Only the difference of two runs travels along an edge, so biases
  * are in no writer.
  */
-#ifndef ATTN_CIRCUIT_WIRING_H
-#define ATTN_CIRCUIT_WIRING_H
+#pragma once
 
 #include "kernels/linear.h"
 #include "machine/parts.h"
@@ -155,5 +154,3 @@ enum attn_status attn_wiring_edit(const struct attn_wiring *edges,
                                   const struct attn_wire_node *reader, attn_edit_fn function,
                                   void *user, struct attn_part_edits *edits,
                                   struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* pair.c - see pair.h. */
 #include "diff/pair.h"
 
 #include "base/memory.h"

@@ -12,8 +12,7 @@
  * sum that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and
  * orange above; each kind of vector has its own scale.
  */
-#ifndef ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
-#define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
+#pragma once
 
 #include "explain/explain.h"
 #include "pictures/picture.h"
@@ -47,5 +46,3 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
                                        const struct attn_labels *labels,
                                        const struct attn_picture_options *options,
                                        const struct attn_output *output, struct attn_error *err);
-
-#endif

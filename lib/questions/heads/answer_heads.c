@@ -1,4 +1,3 @@
-/* answer_heads.c - see answer_heads.h. */
 #include "heads/answer_heads.h"
 
 #include "attribute/attribute.h"

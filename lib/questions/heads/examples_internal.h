@@ -1,7 +1,6 @@
 /* examples_internal.h - the examples of heads with their weights: examples.c finds them
  * and reads their texts, examples_page.c writes them. */
-#ifndef ATTN_HEADS_EXAMPLES_INTERNAL_H
-#define ATTN_HEADS_EXAMPLES_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "heads/examples.h"
@@ -76,5 +75,3 @@ size_t attn_head_cards_vector(const struct attn_model *model);
 /* Finds the tokens that the keys of the strongest texts write, each key's token once. */
 enum attn_status attn_head_cards_write(struct attn_head_cards *cards, struct attn_host *host,
                                        struct attn_error *err);
-
-#endif

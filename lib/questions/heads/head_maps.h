@@ -10,8 +10,7 @@
  * and positions are left out (Elhage et al. 2021; TransformerLens folds the same). Private to
  * lib/questions.
  */
-#ifndef ATTN_HEADS_HEAD_MAPS_H
-#define ATTN_HEADS_HEAD_MAPS_H
+#pragma once
 
 #include "machine/frame.h"
 
@@ -88,5 +87,3 @@ size_t attn_head_numbers_scratch(const struct attn_layer_factors *factors);
 void attn_head_numbers_find(const struct attn_layer_factors *factors,
                             const struct attn_vocabulary_products *products, size_t head,
                             double *scratch, struct attn_head_numbers *numbers);
-
-#endif

@@ -2,8 +2,7 @@
  * and the rows, heads_probe.c the probes. Everything that is measured of a head is a reader: those
  * in heads_readers.c, word_pairs.c and head_effects.c. Private
  * to these files and to head_measures.c. */
-#ifndef ATTN_HEADS_HEADS_INTERNAL_H
-#define ATTN_HEADS_HEADS_INTERNAL_H
+#pragma once
 
 #include "heads/heads.h"
 #include "machine/frame.h"
@@ -213,5 +212,3 @@ enum attn_status attn_probes_read(const struct attn_param *param, void *home, co
                                   const char *text, struct attn_error *err);
 enum attn_status attn_head_sinks_read(const struct attn_param *param, void *home, const char *label,
                                       const char *text, struct attn_error *err);
-
-#endif

@@ -11,8 +11,7 @@
  * The model is not run. Weights are only read for ATTN_INSPECTED_NON_FINITE. Counts that do not fit
  * an int64_t are INT64_MAX.
  */
-#ifndef ATTN_INSPECT_INSPECTION_H
-#define ATTN_INSPECT_INSPECTION_H
+#pragma once
 
 #include "base/source.h"
 #include "catalog/cost.h"
@@ -100,5 +99,3 @@ bool attn_inspection_has(const struct attn_inspection *given, enum attn_inspecte
 /* Creates the table of PART. ATTN_INVALID if GIVEN lacks what the table is about. */
 enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err);
-
-#endif

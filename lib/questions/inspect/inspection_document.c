@@ -1,4 +1,3 @@
-/* inspection_document.c - see inspection_document.h. */
 #include "inspect/inspection_document.h"
 
 #include "base/text/number.h"

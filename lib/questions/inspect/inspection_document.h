@@ -11,8 +11,7 @@
  * JSON has exact numbers, sizes in bytes, unchanged names, and null for parts that a single file
  * lacks. Text has sizes in binary units and operations in decimal units.
  */
-#ifndef ATTN_INSPECT_INSPECTION_DOCUMENT_H
-#define ATTN_INSPECT_INSPECTION_DOCUMENT_H
+#pragma once
 
 #include "inspect/inspection.h"
 #include "machine/document.h"
@@ -38,5 +37,3 @@ void attn_shown_inspection_fill(const struct attn_shown_inspection *shown,
                                 struct attn_document *document);
 void attn_shown_inspection_fill_check(const struct attn_shown_inspection *shown,
                                       struct attn_document *document);
-
-#endif

@@ -6,8 +6,7 @@
  *     attn_gguf_metadata_append(gguf, table, &err);          // llama.block_count, u32, 1, "22"
  *     attn_gguf_conversion_append(gguf, &form, table, &err); // q and k, "read in ..."
  */
-#ifndef ATTN_INSPECT_INSPECTION_INTERNAL_H
-#define ATTN_INSPECT_INSPECTION_INTERNAL_H
+#pragma once
 
 #include "gguf/gguf.h"
 #include "model/family.h"
@@ -44,5 +43,3 @@ enum attn_status attn_gguf_metadata_append(const struct attn_bundle *gguf, struc
 enum attn_status attn_gguf_conversion_append(const struct attn_bundle *gguf,
                                              const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err);
-
-#endif

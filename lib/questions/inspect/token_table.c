@@ -1,4 +1,3 @@
-/* token_table.c - see token_table.h. */
 #include "inspect/token_table.h"
 
 #include "base/memory.h"

@@ -6,8 +6,7 @@
  *     attn_token_table(tokenizer, &encoding, NULL, &tokens, &err);
  *     attn_table_write(tokens, ATTN_TABLE_TABBED, -1, sink, &err);
  */
-#ifndef ATTN_INSPECT_TOKEN_TABLE_H
-#define ATTN_INSPECT_TOKEN_TABLE_H
+#pragma once
 
 #include "input/talk.h"
 #include "tokenizer/tokenizer.h"
@@ -33,5 +32,3 @@ enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *e
 enum attn_status attn_pair_table_append(struct attn_table *table,
                                         const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                         size_t n, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* lens_internal.h - the parts of the lens: lens.c reads streams and the maps that carry a layer to
  * the last one, lens_table.c has the table. Private to lens*.c. */
-#ifndef ATTN_LENS_LENS_INTERNAL_H
-#define ATTN_LENS_LENS_INTERNAL_H
+#pragma once
 
 #include "lens/lens.h"
 #include "machine/frame.h"
@@ -91,5 +90,3 @@ uint64_t attn_lens_shows(const void *state);
 enum attn_status attn_lens_append(struct attn_lens_run *lens,
                                   const struct attn_lens_reading *reading, const double *values,
                                   struct attn_error *err);
-
-#endif

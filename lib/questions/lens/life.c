@@ -1,4 +1,3 @@
-/* life.c - see life.h. */
 #include "lens/life.h"
 
 #include "attribute/attribute.h"

@@ -1,4 +1,3 @@
-/* live.c - see live.h. */
 #include "live/live.h"
 
 #include "base/buffer.h"

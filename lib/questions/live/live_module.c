@@ -1,4 +1,3 @@
-/* live_module.c - see live_module.h. */
 #include "live/live_module.h"
 
 #include "base/memory.h"

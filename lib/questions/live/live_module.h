@@ -1,6 +1,5 @@
 /* live_module.h - finds this tool as a WebAssembly module, which a live page embeds. */
-#ifndef ATTN_LIVE_LIVE_MODULE_H
-#define ATTN_LIVE_LIVE_MODULE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -12,5 +11,3 @@ enum attn_status attn_live_module_find(const char *given, char **path, struct at
 
 /* Finds the module of a library that is in the file CODE, an absolute path. */
 enum attn_status attn_live_module_find_near(const char *code, char **path, struct attn_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* live_story.h - checks the story of a live page. */
-#ifndef ATTN_LIVE_LIVE_STORY_H
-#define ATTN_LIVE_LIVE_STORY_H
+#pragma once
 
 #include "formats/json.h"
 #include "run/host.h"
@@ -25,5 +24,3 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
 /* Sets *TEXT to the text of the first step of the story PATH, which the caller frees; if that has
  * none, it stays. */
 enum attn_status attn_live_story_text(const char *path, char **text, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* collect.c - see collect.h. */
 #include "machine/collect.h"
 
 #include "base/elementary.h"

@@ -1,4 +1,3 @@
-/* derivative.c - see derivative.h. */
 #include "machine/derivative.h"
 
 #include "base/elementary.h"

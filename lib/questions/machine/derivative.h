@@ -10,8 +10,7 @@
  *
  * Feed and backward pass may be repeated. Memory is allocated once, except with is_for_both.
  */
-#ifndef ATTN_MACHINE_DERIVATIVE_H
-#define ATTN_MACHINE_DERIVATIVE_H
+#pragma once
 
 #include "gradient/tape.h"
 #include "sites/reply.h"
@@ -120,5 +119,3 @@ double attn_derivative_place(size_t i, size_t n_point, const float *from, const 
                              float *x);
 
 void attn_derivative_free(struct attn_derivative *derivative); /* NULL is allowed */
-
-#endif

@@ -1,4 +1,3 @@
-/* document.c - see document.h. */
 #include "machine/document.h"
 
 #include "base/memory.h"

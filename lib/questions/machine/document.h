@@ -15,8 +15,7 @@
  * document borrows tables, names and the texts of cells until it is released, but copies the words.
  * If memory runs out, attn_document_write reports it.
  */
-#ifndef ATTN_MACHINE_DOCUMENT_H
-#define ATTN_MACHINE_DOCUMENT_H
+#pragma once
 
 #include "tables/table.h"
 #include "tables/table_writer_internal.h"
@@ -129,5 +128,3 @@ enum attn_status attn_document_write(struct attn_document *document, enum attn_d
                                      struct attn_sink *sink, struct attn_error *err);
 
 void attn_document_release(struct attn_document *document);
-
-#endif

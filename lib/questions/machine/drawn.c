@@ -1,4 +1,3 @@
-/* drawn.c - see drawn.h. */
 #include "machine/drawn.h"
 
 #include "base/text/fixed_text.h"

@@ -1,8 +1,7 @@
 /* drawn.h - describes the picture of a procedure's table: selects one of the views of the
  * procedure (frame.h), and derives the wording of the title from the arguments, the request and
  * the study. Private to lib/questions. */
-#ifndef ATTN_MACHINE_DRAWN_H
-#define ATTN_MACHINE_DRAWN_H
+#pragma once
 
 #include "figures/table_picture.h"
 #include "predict/answer.h"
@@ -42,5 +41,3 @@ bool attn_drawn_ask(struct attn_drawn *drawn, const char *format, ...);
  * given. */
 void attn_drawn_name_pair(struct attn_drawn *drawn, const char *name, const char *other_name,
                           const struct attn_input *other);
-
-#endif

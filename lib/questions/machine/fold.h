@@ -11,8 +11,7 @@
  * averaged, equally many in all items; with is_keyed, rows with the same names, over the items that
  * have them.
  */
-#ifndef ATTN_MACHINE_FOLD_H
-#define ATTN_MACHINE_FOLD_H
+#pragma once
 
 #include "base/buffer.h"
 #include "machine/study.h"
@@ -100,5 +99,3 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
  * columns of the form except the HIDDEN ones. */
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hidden,
                                     struct attn_table **table, struct attn_error *err);
-
-#endif

@@ -9,8 +9,7 @@
  *     fold_resamples.c  rows of a group, or of the difference of two, with intervals
  *     fold.c            takes items, some of which wait for their partner; makes the table
  */
-#ifndef ATTN_MACHINE_FOLD_INTERNAL_H
-#define ATTN_MACHINE_FOLD_INTERNAL_H
+#pragma once
 
 #include "machine/fold.h"
 #include "machine/rows.h"
@@ -229,5 +228,3 @@ enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,
 size_t attn_fold_count_bounded(const struct attn_fold *fold);
 void attn_fold_sample_bounds(const struct attn_fold_sample *sample, size_t number,
                              struct attn_cell cells[2]);
-
-#endif

@@ -1,4 +1,3 @@
-/* frame.c - see frame.h. */
 #include "machine/frame.h"
 
 #include "base/memory.h"

@@ -22,8 +22,7 @@
  * A procedure only implements the step from one input to rows (`ask`), and applies an item to its
  * arguments (`items.take_item`). The frame computes means over several items.
  */
-#ifndef ATTN_MACHINE_FRAME_H
-#define ATTN_MACHINE_FRAME_H
+#pragma once
 
 #include "machine/drawn.h"
 #include "machine/fold.h"
@@ -239,5 +238,3 @@ enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_c
 
 /* Reports progress: N_DONE of N parts are done. */
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
-
-#endif

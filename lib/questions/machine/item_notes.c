@@ -1,4 +1,3 @@
-/* item_notes.c - see item_notes.h. */
 #include "machine/item_notes.h"
 
 #include "base/hash.h"

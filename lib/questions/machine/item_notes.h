@@ -4,8 +4,7 @@
  *
  * Functions may be called on any thread; one at a time calls the caller.
  */
-#ifndef ATTN_MACHINE_ITEM_NOTES_H
-#define ATTN_MACHINE_ITEM_NOTES_H
+#pragma once
 
 #include "run/request.h"
 #include "stream/many.h"
@@ -69,5 +68,3 @@ void attn_item_defaults_take(struct attn_item_defaults *defaults, const struct a
 
 /* Returns the bits of the defaults that are no places. */
 uint64_t attn_item_defaults_keys(const struct attn_item_defaults *defaults);
-
-#endif

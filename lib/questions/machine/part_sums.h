@@ -1,6 +1,5 @@
 /* part_sums.h - first-order estimates for `patch` and `ablate`. Private to lib/questions. */
-#ifndef ATTN_MACHINE_PART_SUMS_H
-#define ATTN_MACHINE_PART_SUMS_H
+#pragma once
 
 #include "gradient/backward.h"
 #include "sites/reply.h"
@@ -58,5 +57,3 @@ struct attn_part_sums {
 /* Fills SUMS, whose arrays the caller frees. Errors have a stage. */
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
                                      struct attn_part_sums *sums, struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* parts.c - see parts.h. */
 #include "machine/parts.h"
 
 #include "base/memory.h"

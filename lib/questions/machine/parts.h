@@ -10,8 +10,7 @@
  * rows hold the heads of a layer without attention, such as mixer_z; mlp_post has one for each
  * neuron, any other tensor is one part. Each of these may be cut into rows.
  */
-#ifndef ATTN_MACHINE_PARTS_H
-#define ATTN_MACHINE_PARTS_H
+#pragma once
 
 #include "sites/trial.h"
 #include "tables/table.h"
@@ -74,5 +73,3 @@ void attn_reply_put(const struct attn_answer *answer, const struct attn_reply *b
 /* Fills CELLS [3], the columns ATTN_COLUMNS_CONTROL of a row with the effect X, from the EFFECTS
  * [n] of random choices: their mean, their standard deviation, and the rank of X. */
 void attn_control_put(const double *effects, size_t n, double x, struct attn_cell *cells);
-
-#endif

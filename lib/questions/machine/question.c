@@ -1,4 +1,3 @@
-/* question.c - see question.h. */
 #include "machine/question_internal.h"
 
 #include "base/text/given.h"

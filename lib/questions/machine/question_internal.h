@@ -1,6 +1,5 @@
 /* question_internal.h - questions, for the frame of procedures. */
-#ifndef ATTN_MACHINE_QUESTION_INTERNAL_H
-#define ATTN_MACHINE_QUESTION_INTERNAL_H
+#pragma once
 
 #include "machine/item_notes.h"
 #include "machine/question.h"
@@ -36,5 +35,3 @@ bool attn_question_order(const struct attn_question *question, const void *args,
 void attn_question_defaults(const struct attn_question *question, const void *args,
                             const struct attn_request *request,
                             struct attn_item_defaults *defaults);
-
-#endif

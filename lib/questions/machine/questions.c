@@ -1,4 +1,3 @@
-/* questions.c - see questions.h. */
 #include "machine/questions.h"
 
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* questions_internal.h - the list of questions. Private to lib/questions and the commands. */
-#ifndef ATTN_MACHINE_QUESTIONS_INTERNAL_H
-#define ATTN_MACHINE_QUESTIONS_INTERNAL_H
+#pragma once
 
 #include "machine/frame.h"
 #include "machine/question.h"
@@ -66,5 +65,3 @@ const char *attn_word_set_read(const char *words, const char *text, unsigned *se
         return attn_question_ask(&(struct attn_question_call){#name, host, request, given}, table, \
                                  sum, err);                                                        \
     }
-
-#endif

@@ -1,4 +1,3 @@
-/* readout.c - see readout.h. */
 #include "machine/readout.h"
 
 #include "model/config_internal.h"

@@ -1,8 +1,7 @@
 /* readout.h - what parts of a model write into the residual stream, and along which direction it is
  * read: in double precision, with the scales of norms frozen at their numbers in the run. Private
  * to lib/questions. */
-#ifndef ATTN_MACHINE_READOUT_H
-#define ATTN_MACHINE_READOUT_H
+#pragma once
 
 #include "model/weights.h"
 
@@ -35,5 +34,3 @@ void attn_readout_along(const struct attn_config *config, const struct attn_matr
  * layer scale. SCRATCH is [2, D]. */
 void attn_readout_head(const struct attn_model *model, const struct attn_location *at,
                        const float *z, double *scratch, float *out);
-
-#endif

@@ -1,4 +1,3 @@
-/* rows.c - see rows.h. */
 #include "machine/rows.h"
 
 #include <assert.h>

@@ -1,7 +1,6 @@
 /* rows.h - the rows of a procedure's table: columns and cells; and moments of numbers. Private
  * to lib/questions. */
-#ifndef ATTN_MACHINE_ROWS_H
-#define ATTN_MACHINE_ROWS_H
+#pragma once
 
 #include "input/sequence.h"
 #include "tables/table_internal.h"
@@ -177,5 +176,3 @@ enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
 /* Appends CELLS [n]. A missing type of the row follows from its `part`. */
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
                                   struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* significance.c - see significance.h. */
 #include "machine/significance.h"
 
 #include "base/text/number.h"

@@ -1,8 +1,7 @@
 /* significance.h - p values of means, and the false discovery rate over many of them. Uses only
  * arithmetic and square roots, so results are bit-identical on every machine. Private to
  * lib/questions. */
-#ifndef ATTN_MACHINE_SIGNIFICANCE_H
-#define ATTN_MACHINE_SIGNIFICANCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void attn_false_discovery(double *p, size_t n, double **order);
 /* Returns the rank of X among the randomly drawn numbers DRAWN [n], as a share: the permutation p
  * value (1 + number of |drawn| >= |x|) / (1 + n) of Phipson and Smyth 2010. */
 double attn_rank_share(const double *drawn, size_t n, double x);
-
-#endif

@@ -12,8 +12,7 @@
  *     attn_stream_keep(stream, &err);                              // or ends early
  *     attn_stream_free(stream);
  */
-#ifndef ATTN_MACHINE_STREAM_H
-#define ATTN_MACHINE_STREAM_H
+#pragma once
 
 #include "machine/study.h"
 #include "sites/reply.h"
@@ -101,5 +100,3 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 /* Returns `chosen` of a result: METRIC is what the metric GIVEN means for an item that has a foil
  * or not. */
 const char *attn_item_chosen(enum attn_answer_metric given, const char *metric, bool has_foil);
-
-#endif

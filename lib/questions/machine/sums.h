@@ -1,7 +1,6 @@
 /* sums.h - compares a sum in double precision with the number that the run computed in float32.
  * Private to lib/questions. */
-#ifndef ATTN_MACHINE_SUMS_H
-#define ATTN_MACHINE_SUMS_H
+#pragma once
 
 #include "base/status.h"
 #include "kernels/gemm.h"
@@ -22,5 +21,3 @@ bool attn_sum_is_right(const struct attn_sum *sum, double found);
  * message, is not FOUND, the number of the model. */
 enum attn_status attn_sum_check(const struct attn_sum *sum, const char *parts, double found,
                                 struct attn_error *err);
-
-#endif

@@ -1,4 +1,3 @@
-/* text_words.c - see text_words.h. */
 #include "machine/text_words.h"
 
 #include "base/memory.h"

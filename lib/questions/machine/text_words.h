@@ -7,8 +7,7 @@
  * white space alone belongs to the next word, or to the last word at the end of the text. (The
  * options that merge words use other rules: input/sequence.h.)
  */
-#ifndef ATTN_MACHINE_TEXT_WORDS_H
-#define ATTN_MACHINE_TEXT_WORDS_H
+#pragma once
 
 #include "input/input.h"
 #include "tokenizer/encoding.h"
@@ -39,5 +38,3 @@ enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, co
                                         struct attn_error *err);
 
 void attn_text_words_release(struct attn_text_words *words);
-
-#endif

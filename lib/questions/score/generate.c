@@ -1,4 +1,3 @@
-/* generate.c - see generate.h. */
 #include "score/generate.h"
 
 #include "base/memory.h"

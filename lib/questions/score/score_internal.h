@@ -1,7 +1,6 @@
 /* score_internal.h - the parts of `score`: score.c reads one text, score_items.c many, word_rows.c
  * the words of both. Private to lib/questions/score. */
-#ifndef ATTN_SCORE_SCORE_INTERNAL_H
-#define ATTN_SCORE_SCORE_INTERNAL_H
+#pragma once
 
 #include "machine/frame.h"
 #include "score/score.h"
@@ -26,5 +25,3 @@ size_t attn_score_first(const struct attn_item_result *result);
 
 /* Checks the arguments of all of them. */
 enum attn_status attn_score_check(const void *given, struct attn_error *err);
-
-#endif

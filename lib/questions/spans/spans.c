@@ -1,4 +1,3 @@
-/* spans.c - see spans.h. */
 #include "spans/spans.h"
 
 #include "base/memory.h"

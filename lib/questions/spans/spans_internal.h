@@ -1,7 +1,6 @@
 /* spans_internal.h - the parts of `spans`: spans.c has the question and its table and hides
  * spans, spans_places.c finds them, spans_sums.c measures them. Private to spans*.c. */
-#ifndef ATTN_SPANS_SPANS_INTERNAL_H
-#define ATTN_SPANS_SPANS_INTERNAL_H
+#pragma once
 
 #include "attribute/attribute_generated.h"
 #include "machine/frame.h"
@@ -96,5 +95,3 @@ enum attn_status attn_spans_score(struct attn_spans_run *spans, struct attn_erro
 
 /* Returns the mean of MEASURE; NaN without numbers. ATTN_SPANS_COPIED is a sum. */
 double attn_spans_mean(const struct attn_span_sums *sums, int measure);
-
-#endif

@@ -1,4 +1,3 @@
-/* batch_lines.c - see batch_lines.h. */
 #include "stream/batch_lines.h"
 
 #include "base/memory.h"

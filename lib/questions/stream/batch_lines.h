@@ -18,8 +18,7 @@
  *
  * Errors have the stage of the input.
  */
-#ifndef ATTN_STREAM_BATCH_LINES_H
-#define ATTN_STREAM_BATCH_LINES_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/note.h"
@@ -109,5 +108,3 @@ uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n);
 
 /* Returns the offset before which the last line begins; 0 if it is not known. */
 uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines);
-
-#endif

@@ -1,4 +1,3 @@
-/* csv_reader.c - see csv_reader.h. */
 #include "stream/csv_reader.h"
 
 #include "base/memory.h"

@@ -10,8 +10,7 @@
  * Lines are passed without their end. Quoted fields may contain line ends, separators and doubled
  * quotes. A quote inside an unquoted field is an error.
  */
-#ifndef ATTN_STREAM_CSV_READER_H
-#define ATTN_STREAM_CSV_READER_H
+#pragma once
 
 #include "base/buffer.h"
 #include "stream/record_keys_internal.h"
@@ -41,5 +40,3 @@ enum attn_status attn_csv_reader_read(struct attn_csv_reader *csv, const char *l
                                       struct attn_error *err);
 
 void attn_csv_reader_release(struct attn_csv_reader *csv);
-
-#endif

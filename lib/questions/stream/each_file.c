@@ -1,4 +1,3 @@
-/* each_file.c - see each_file.h. */
 #include "stream/each_file.h"
 
 #include "base/hash.h"

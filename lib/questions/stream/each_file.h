@@ -19,8 +19,7 @@
  * is written before the rows of the item, so that it knows of every row that a kill leaves. So all
  * rows are of one run, nothing is lost, and nothing is written twice.
  */
-#ifndef ATTN_STREAM_EACH_FILE_H
-#define ATTN_STREAM_EACH_FILE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "stream/each.h"
@@ -94,5 +93,3 @@ enum attn_status attn_each_file_finish(struct attn_each_file *file, struct attn_
 bool attn_each_file_keep(struct attn_each_file *file, bool is_wrong);
 
 void attn_each_file_release(struct attn_each_file *file);
-
-#endif

@@ -1,6 +1,5 @@
 /* items_internal.h - declarations of items.h for use inside the library only. */
-#ifndef ATTN_STREAM_ITEMS_INTERNAL_H
-#define ATTN_STREAM_ITEMS_INTERNAL_H
+#pragma once
 
 #include "base/note.h"
 #include "run/run_internal.h"
@@ -93,5 +92,3 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
 
 /* Returns the share of the input that was read, 0..1; NaN if its size is not known. */
 double attn_items_share(const struct attn_items *items);
-
-#endif

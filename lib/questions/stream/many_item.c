@@ -1,4 +1,3 @@
-/* many_item.c - see many_item.h. */
 #include "stream/many_item.h"
 
 #include "base/memory.h"

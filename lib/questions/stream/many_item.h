@@ -9,8 +9,7 @@
  *     attn_many_item_report(&task, &item, &result);
  *     attn_many_item_release(&item);
  */
-#ifndef ATTN_STREAM_MANY_ITEM_H
-#define ATTN_STREAM_MANY_ITEM_H
+#pragma once
 
 #include "input/spaces.h"
 #include "measures/analysis_internal.h"
@@ -151,5 +150,3 @@ void attn_many_pack_free(struct attn_many_pack *pack); /* NULL is allowed */
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
                                     struct attn_many_item *const *items, size_t n,
                                     struct attn_error *err);
-
-#endif

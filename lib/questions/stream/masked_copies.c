@@ -1,4 +1,3 @@
-/* masked_copies.c - see masked_copies.h. */
 #include "stream/masked_copies.h"
 
 #include "base/memory.h"

@@ -11,8 +11,7 @@
  * Several copies are fed together, and each gives the same bits as if it were fed alone. Memory
  * does not grow with the number of texts.
  */
-#ifndef ATTN_STREAM_MASKED_COPIES_H
-#define ATTN_STREAM_MASKED_COPIES_H
+#pragma once
 
 #include "run/run_internal.h"
 
@@ -60,5 +59,3 @@ void attn_masked_free(struct attn_masked *masked); /* NULL is allowed */
  */
 enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_masked_scope *scope,
                                   attn_masked_fn on_rows, void *user, struct attn_error *err);
-
-#endif

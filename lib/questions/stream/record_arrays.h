@@ -10,8 +10,7 @@
  *         else ... attn_record_array_rows(arrays, i, r, &n) of its rows ...
  *     }
  */
-#ifndef ATTN_STREAM_RECORD_ARRAYS_H
-#define ATTN_STREAM_RECORD_ARRAYS_H
+#pragma once
 
 #include "stream/records_internal.h"
 #include "tensors/arrays.h"
@@ -42,5 +41,3 @@ const float *attn_record_array_rows(const struct attn_record_arrays *arrays, siz
 /* Returns the visible cells of row R of array I, a matrix. Borrowed until the next call. */
 struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i,
                                         size_t r);
-
-#endif

@@ -8,8 +8,7 @@
  * A value may be in another form, "clean": "ids:5,17,3" or [5, 17, 3]: each form is a row of its
  * own. To add a key, add a row to the table in record_keys.c. Private to lib/questions/stream.
  */
-#ifndef ATTN_STREAM_RECORD_KEYS_INTERNAL_H
-#define ATTN_STREAM_RECORD_KEYS_INTERNAL_H
+#pragma once
 
 #include "formats/json_reader.h"
 #include "run/item.h"
@@ -93,5 +92,3 @@ void attn_record_refuse(struct attn_item *item, enum attn_reason failure, const 
 /* Returns a null-terminated copy of a string, or of a number as written; NULL on failure. */
 const char *attn_record_keep(struct attn_item *item, const struct attn_json_token *token,
                              size_t *size, struct attn_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * (formats/json_reader.h): no repeated keys, no lone surrogates, at most 64 levels. Null is the
  * same as a missing key.
  */
-#ifndef ATTN_STREAM_RECORD_READER_H
-#define ATTN_STREAM_RECORD_READER_H
+#pragma once
 
 #include "stream/csv_reader.h"
 #include "stream/items_internal.h"
@@ -25,5 +24,3 @@ enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_
 /* Reads the fields of the last line that CSV parsed into ITEM in the same way. */
 enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv, struct attn_item *item,
                                        struct attn_error *err);
-
-#endif

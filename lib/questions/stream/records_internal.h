@@ -15,8 +15,7 @@
  * attn_record_writer; the common code opens and renames parts, counts records, and writes the text
  * of a record.
  */
-#ifndef ATTN_STREAM_RECORDS_INTERNAL_H
-#define ATTN_STREAM_RECORDS_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/note.h"
@@ -244,5 +243,3 @@ enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *
 enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
                                            bool has_error, struct attn_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* token_reader.h - numbers of each token of a text, read from tensors while attn_run_many runs it
  * (stream/many.h): `tokens` of the options, `numbers` of a result. */
-#ifndef ATTN_STREAM_TOKEN_READER_H
-#define ATTN_STREAM_TOKEN_READER_H
+#pragma once
 
 #include "run/run.h"
 #include "trace/trace.h"
@@ -34,5 +33,3 @@ struct attn_token_reader {
     void (*end)(void *state); /* completes the numbers, and frees STATE; also after a failure */
     void *user;
 };
-
-#endif

@@ -1,4 +1,3 @@
-/* window.c - see window.h. */
 #include "stream/window.h"
 
 #include "base/memory.h"

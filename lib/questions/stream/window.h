@@ -12,8 +12,7 @@
  * thread. Without workers, or if the system refuses to start threads, the caller's thread computes
  * and hands out each item before it reads the next one.
  */
-#ifndef ATTN_STREAM_WINDOW_H
-#define ATTN_STREAM_WINDOW_H
+#pragma once
 
 #include "run/host.h"
 
@@ -71,5 +70,3 @@ void attn_window_end(struct attn_window *window);
 
 /* Reports that the N items from FIRST on are computed. */
 void attn_window_finish(struct attn_window *window, size_t first, size_t n);
-
-#endif

@@ -1,4 +1,3 @@
-/* word_lines.c - see word_lines.h. */
 #include "stream/word_lines.h"
 
 #include "base/hash.h"

@@ -1,7 +1,6 @@
 /* word_lines.h - items in CSV that have a line for each word, in order of reading (items.h).
  * Private to lib/questions/stream. */
-#ifndef ATTN_STREAM_WORD_LINES_H
-#define ATTN_STREAM_WORD_LINES_H
+#pragma once
 
 #include "stream/csv_reader.h"
 
@@ -38,5 +37,3 @@ enum attn_status attn_word_lines_end(struct attn_word_lines *lines, struct attn_
 /* Forgets the items so far. */
 void attn_word_lines_reset(struct attn_word_lines *lines);
 void attn_word_lines_release(struct attn_word_lines *lines);
-
-#endif

@@ -8,8 +8,7 @@
  * Enumerations are declared as int or unsigned, whichever the compiler uses for them.
  * tests/tools/check_cairo.sh compares all of this with the real headers where these are installed.
  */
-#ifndef ATTN_FIGURES_CAIRO_FUNCTIONS_H
-#define ATTN_FIGURES_CAIRO_FUNCTIONS_H
+#pragma once
 
 typedef struct _cairo cairo_t;
 typedef struct _cairo_surface cairo_surface_t;
@@ -98,5 +97,3 @@ enum {
       (PangoFontDescription * description, unsigned weight))                                       \
     X(void, pango_font_description_free, (PangoFontDescription * description))                     \
     X(void, g_object_unref, (void *object))
-
-#endif

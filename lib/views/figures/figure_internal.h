@@ -12,8 +12,7 @@
  * Layouts do not load fonts: the width of a text is estimated from its columns. Nothing is cut to
  * fit; a figure that would be too large is an error.
  */
-#ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
-#define ATTN_FIGURES_FIGURE_INTERNAL_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/note.h"
@@ -604,5 +603,3 @@ enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct 
                                        size_t *n_unknown, struct attn_error *err);
 enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,
                                        size_t *n_unknown, struct attn_error *err);
-
-#endif

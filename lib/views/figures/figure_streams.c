@@ -1,4 +1,3 @@
-/* figure_streams.c - see figure_streams.h. */
 #include "figures/figure_streams.h"
 
 #include "figures/table_axis.h"

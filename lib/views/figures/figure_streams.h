@@ -1,8 +1,7 @@
 /* figure_streams.h - the frame of a figure in which positions go across and layers upwards: the
  * stream of each position, the words of the text below, gaps for positions that are left out, and
  * text that does not hide other text. Its legend is that of circuits, too. */
-#ifndef ATTN_FIGURES_FIGURE_STREAMS_H
-#define ATTN_FIGURES_FIGURE_STREAMS_H
+#pragma once
 
 #include "figures/figure_internal.h"
 
@@ -76,5 +75,3 @@ static inline uint32_t attn_streams_color(const struct attn_figure_pen *pen, dou
 {
     return attn_figure_color(pen, value < 0 ? 0 : 255);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* table_axis.h - finds the columns of a table that a view names, and makes and labels its axes. */
-#ifndef ATTN_FIGURES_TABLE_AXIS_H
-#define ATTN_FIGURES_TABLE_AXIS_H
+#pragma once
 
 #include "pictures/grid.h"
 #include "pictures/table_view.h"
@@ -100,5 +99,3 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
                                       const struct attn_table_picture *picture,
                                       enum attn_figure kind, struct attn_table_cells *cells,
                                       struct attn_error *err);
-
-#endif

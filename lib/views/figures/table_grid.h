@@ -7,8 +7,7 @@
  *     ... cells.grid, cells.rows.of_rows[i] ...
  *     attn_table_cells_release(&cells);
  */
-#ifndef ATTN_FIGURES_TABLE_GRID_H
-#define ATTN_FIGURES_TABLE_GRID_H
+#pragma once
 
 #include "figures/table_axis.h"
 #include "measures/head_kind.h"
@@ -83,5 +82,3 @@ enum attn_status attn_table_types_read(const struct attn_table *table,
 
 /* Returns true if TABLE has the shares of the rest of each head, which are NaN without. */
 bool attn_table_has_rest(const struct attn_table *table);
-
-#endif

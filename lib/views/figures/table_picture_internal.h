@@ -1,6 +1,5 @@
 /* table_picture_internal.h - the layout of a table, for formats that show it beside its picture. */
-#ifndef ATTN_FIGURES_TABLE_PICTURE_INTERNAL_H
-#define ATTN_FIGURES_TABLE_PICTURE_INTERNAL_H
+#pragma once
 
 #include "figures/figure_internal.h"
 #include "figures/table_grid.h"
@@ -34,5 +33,3 @@ enum attn_status attn_table_drawing_create(struct attn_table_drawing *drawing,
                                            const struct attn_picture_options *options,
                                            struct attn_error *err);
 void attn_table_drawing_release(struct attn_table_drawing *drawing);
-
-#endif

@@ -1,4 +1,3 @@
-/* under_layout.c - see under_layout.h. */
 #include "figures/under_layout.h"
 
 #include <math.h>

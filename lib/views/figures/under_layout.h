@@ -10,8 +10,7 @@
  * The words stand in a line, as far apart as their tiles need, and the tiles in as few rows as the
  * room permits. Without room for that, the picture is a list of the words that have tiles.
  */
-#ifndef ATTN_FIGURES_UNDER_LAYOUT_H
-#define ATTN_FIGURES_UNDER_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ struct attn_under_layout {
 };
 
 void attn_under_lay_out(struct attn_under_layout *layout);
-
-#endif

@@ -15,8 +15,7 @@
  * number: base64 of raw deflate (page_data.c). The forms are float32, least byte first, and levels
  * (page_writer.c), `root8` of one byte and `root16` of two. shared.js reads the document.
  */
-#ifndef ATTN_PAGE_PAGE_INTERNAL_H
-#define ATTN_PAGE_PAGE_INTERNAL_H
+#pragma once
 
 #include "figures/table_picture.h"
 #include "formats/json_writer.h"
@@ -372,5 +371,3 @@ enum attn_status attn_page_live_attach(const struct attn_page *page, struct attn
 /* Returns true if TEXT is a text of the page that a translation may replace: a control, or another
  * text without numbers. */
 bool attn_page_live_has_text(const char *text);
-
-#endif

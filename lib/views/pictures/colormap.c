@@ -1,4 +1,3 @@
-/* colormap.c - see colormap.h. */
 #include "pictures/colormap_internal.h"
 
 #include "base/buffer.h"

@@ -1,6 +1,5 @@
 /* colormap_internal.h - the part of colormap.h that is private to the library. */
-#ifndef ATTN_PICTURES_COLORMAP_INTERNAL_H
-#define ATTN_PICTURES_COLORMAP_INTERNAL_H
+#pragma once
 
 #include "pictures/colormap.h"
 #include "tables/table.h"
@@ -96,5 +95,3 @@ struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_t
 /* Returns the map called NAME (terminated): blues, viridis, cividis, magma, greys or diverging;
  * NULL if there is none. */
 const struct attn_colormap *attn_colormap_find(const char *name);
-
-#endif

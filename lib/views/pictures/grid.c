@@ -1,4 +1,3 @@
-/* grid.c - see grid.h. */
 #include "pictures/grid.h"
 
 #include "base/elementary.h"

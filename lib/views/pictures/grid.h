@@ -1,8 +1,7 @@
 /* grid.h - a grid: a matrix with labels of its rows and columns, a color scale, marks and texts. It
  * is made from a table (table_grid.h) or from matrices of a run; figures, terminal and pages draw
  * it. */
-#ifndef ATTN_PICTURES_GRID_H
-#define ATTN_PICTURES_GRID_H
+#pragma once
 
 #include "formats/float_text.h"
 #include "pictures/levels.h"
@@ -217,5 +216,3 @@ size_t attn_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
  * also the two ends. Returns their number. */
 size_t attn_grid_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                        double ticks[ATTN_MOST_TICKS]);
-
-#endif

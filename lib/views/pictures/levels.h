@@ -19,8 +19,7 @@
  * A matrix of at most 128 x 128 cells is stored exactly, with 4 bytes a cell. A larger one is
  * stored with 2 bytes a cell: 11 bits of precision, much finer than a level of color.
  */
-#ifndef ATTN_PICTURES_LEVELS_H
-#define ATTN_PICTURES_LEVELS_H
+#pragma once
 
 #include "pictures/colormap_internal.h"
 #include "tensors/writer.h"
@@ -123,5 +122,3 @@ void attn_level_matrix_copy_row(struct attn_level_matrix *matrix, size_t row,
 void attn_levels_drop(struct attn_levels *levels, size_t i);
 
 void attn_levels_free(struct attn_levels *levels); /* NULL is allowed */
-
-#endif

@@ -1,6 +1,5 @@
 /* picture_internal.h - declarations of picture.h for use inside the library only. */
-#ifndef ATTN_PICTURES_PICTURE_INTERNAL_H
-#define ATTN_PICTURES_PICTURE_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "params/param.h"
@@ -55,5 +54,3 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
  * is unchanged. */
 enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                    struct attn_error *err);
-
-#endif

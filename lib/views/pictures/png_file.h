@@ -6,8 +6,7 @@
  *     struct attn_png_image image = {.width = 640, .height = 480, .fill_row = fill, .user = user};
  *     attn_png_write(&image, sink, &err);
  */
-#ifndef ATTN_PICTURES_PNG_FILE_H
-#define ATTN_PICTURES_PNG_FILE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/sink.h"
@@ -57,5 +56,3 @@ enum attn_status attn_png_append_base64(const struct attn_png_image *image, stru
 /* The allocator of zlib's streams (z_stream), so that their memory counts as the library's. */
 void *attn_deflate_allocate(void *user, unsigned count, unsigned size);
 void attn_deflate_release(void *user, void *block);
-
-#endif

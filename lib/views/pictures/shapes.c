@@ -1,4 +1,3 @@
-/* shapes.c - see shapes.h. */
 #include "pictures/shapes.h"
 
 #include "base/memory.h"

@@ -16,8 +16,7 @@
  * text y is the baseline. A column of text is as wide as ATTN_SHAPES_EM times the font size, as in
  * monospaced fonts. Colors are 0xRRGGBB.
  */
-#ifndef ATTN_PICTURES_SHAPES_H
-#define ATTN_PICTURES_SHAPES_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -259,5 +258,3 @@ const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size
 enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn_error *err);
 
 void attn_shapes_release(struct attn_shapes *shapes);
-
-#endif

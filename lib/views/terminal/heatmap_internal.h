@@ -22,8 +22,7 @@
  * key is `--`, NaN and infinity are `!!`.
  */
 /* clang-format on */
-#ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
-#define ATTN_TERMINAL_HEATMAP_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/sink.h"
@@ -355,5 +354,3 @@ enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *thumbnails,
                                       struct attn_error *err);
 
 void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
-
-#endif

@@ -1,4 +1,3 @@
-/* panel_table.c - see panel_table.h. */
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"

@@ -16,8 +16,7 @@
  * A masked cell is `.`, cells left out are `...`.
  */
 /* clang-format on */
-#ifndef ATTN_TERMINAL_PANEL_TABLE_H
-#define ATTN_TERMINAL_PANEL_TABLE_H
+#pragma once
 
 #include "tables/text_table.h"
 #include "tensors/writer.h"
@@ -127,5 +126,3 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
 
 /* Adds a row of "..." to the table. */
 void attn_panel_table_add_gap(struct attn_panel_table *t);
-
-#endif

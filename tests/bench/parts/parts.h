@@ -8,8 +8,7 @@
  * same threads. The result is the median of the quotients: a share, not a time. The limit counts
  * multiply-adds of float32, also if products are computed in bfloat16.
  */
-#ifndef ATTN_TESTS_BENCH_PARTS_H
-#define ATTN_TESTS_BENCH_PARTS_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/source.h"
@@ -115,5 +114,3 @@ attn_bench_part_fn bench_prefill, bench_feed, bench_decode, bench_product, bench
 
 /* Runs the parts. ATTN_INVALID for an unknown part; otherwise the failure of a part. */
 enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err);
-
-#endif

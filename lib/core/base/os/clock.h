@@ -1,6 +1,5 @@
 /* clock.h - a monotonic clock in seconds, from an arbitrary start, for measuring durations. */
-#ifndef ATTN_BASE_CLOCK_H
-#define ATTN_BASE_CLOCK_H
+#pragma once
 
 #include "base/os/os.h"
 
@@ -8,5 +7,3 @@ static inline double attn_clock_seconds(void)
 {
     return 1e-9 * (double)attn_os_nanoseconds();
 }
-
-#endif

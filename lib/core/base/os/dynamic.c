@@ -1,4 +1,3 @@
-/* dynamic.c - see dynamic.h. */
 #include "base/os/dynamic.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* dynamic.h - loads another library when it is needed. Must not be used in files that are also part
  * of static programs or the WebAssembly module, which cannot load libraries. */
-#ifndef ATTN_BASE_DYNAMIC_H
-#define ATTN_BASE_DYNAMIC_H
+#pragma once
 
 #include <dlfcn.h>
 
@@ -19,5 +18,3 @@ void *attn_dynamic_find(const char *name, int flags);
  * Returns NULL, or on failure a reason such as "which is not installed", with the first pointer
  * NULL. */
 const char *attn_dynamic_open(const char *name, int flags, const char *const *names, void *into);
-
-#endif

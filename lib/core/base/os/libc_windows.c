@@ -1,4 +1,3 @@
-/* libc_windows.c - see libc_windows.h. */
 #include "base/os/libc_windows.h"
 
 #include "base/os/os.h"

@@ -8,8 +8,7 @@
  * alone is in system_linux.c, system_macos.c and system_wasm.c. These and other sources with such
  * endings are the only ones that include a header of a system.
  */
-#ifndef ATTN_BASE_OS_H
-#define ATTN_BASE_OS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ size_t attn_os_columns(int descriptor); /* of a terminal; 0 if unknown */
 /* The C library's functions in the "C" locale, whatever the process has set. */
 bool attn_os_strtod(const char *text, double *number); /* false: no memory */
 const char *attn_os_error_text(int error);             /* valid until the next call */
-
-#endif

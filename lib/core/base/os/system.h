@@ -5,8 +5,7 @@
  * system_linux.c serves Linux, system_wasm.c a WebAssembly module, which has one thread and maps no
  * files. The rest of the library has no system-specific code.
  */
-#ifndef ATTN_BASE_SYSTEM_H
-#define ATTN_BASE_SYSTEM_H
+#pragma once
 
 #include "base/os/thread.h"
 
@@ -56,5 +55,3 @@ bool attn_path_of_code(char *path, size_t size);
 
 /* As attn_path_of_code, for the program that runs. */
 bool attn_path_of_program(char *path, size_t size);
-
-#endif

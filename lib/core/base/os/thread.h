@@ -12,8 +12,7 @@
  *         attn_monitor_wait(monitor, WORK);     // releases the lock; woken by:
  *     attn_monitor_leave(monitor);              // attn_monitor_wake(monitor, WORK)
  */
-#ifndef ATTN_BASE_THREAD_H
-#define ATTN_BASE_THREAD_H
+#pragma once
 
 #include "base/status.h"
 
@@ -57,5 +56,3 @@ void attn_monitor_wait(struct attn_monitor *monitor, int condition);
  * nothing if no thread waits. */
 void attn_monitor_wake(struct attn_monitor *monitor, int condition);
 void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
-
-#endif

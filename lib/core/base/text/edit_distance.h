@@ -5,8 +5,7 @@
  *     if (attn_letters_read("lenght", 6, &typed) && attn_letters_read("length", 6, &known))
  *         attn_edit_distance(&typed, &known); // 1
  */
-#ifndef ATTN_BASE_EDIT_DISTANCE_H
-#define ATTN_BASE_EDIT_DISTANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void attn_typo_try_as(struct attn_typo *typo, const char *name, const char *mean
 
 /* Returns the nearest name; NULL if it is too different. */
 const char *attn_typo_meant(const struct attn_typo *typo);
-
-#endif

@@ -1,4 +1,3 @@
-/* escape.c - see escape.h. */
 #include "base/text/escape.h"
 
 #include "base/text/utf8.h"

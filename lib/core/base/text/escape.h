@@ -4,8 +4,7 @@
  *
  * The result is one line of valid UTF-8, and the escaping is reversible.
  */
-#ifndef ATTN_BASE_ESCAPE_H
-#define ATTN_BASE_ESCAPE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/text/fixed_text.h"
@@ -27,5 +26,3 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
  * (U+0085, U+2028). JSON cannot express bytes that are not UTF-8: each becomes the four characters
  * \xNN. */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
-
-#endif

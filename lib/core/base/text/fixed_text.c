@@ -1,4 +1,3 @@
-/* fixed_text.c - see fixed_text.h. */
 #include "base/text/fixed_text.h"
 
 #include "base/text/utf8.h"

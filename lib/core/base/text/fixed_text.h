@@ -8,8 +8,7 @@
  *     for (size_t i = 0; i < n; i++)
  *         attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "", items[i]);
  */
-#ifndef ATTN_BASE_FIXED_TEXT_H
-#define ATTN_BASE_FIXED_TEXT_H
+#pragma once
 
 #include "base/api.h"
 
@@ -56,5 +55,3 @@ struct attn_escaped {
 /* Reads the first character of TEXT [size >= 1]. On entry, PIECE describes the character before
  * it. */
 void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size);
-
-#endif

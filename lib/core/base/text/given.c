@@ -1,4 +1,3 @@
-/* given.c - see given.h. */
 #include "base/text/given.h"
 
 #include "base/status_internal.h"

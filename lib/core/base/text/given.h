@@ -4,8 +4,7 @@
  *
  *     ATTN_NEED(err, host, request);
  */
-#ifndef ATTN_BASE_GIVEN_H
-#define ATTN_BASE_GIVEN_H
+#pragma once
 
 #include "base/status.h"
 
@@ -78,5 +77,3 @@ enum attn_status attn_results_check(const void *given, const char *name, struct 
 /* Writes RESULTS [n_byte], which begin with a size, too, to GIVEN: all fields after the size that
  * GIVEN has room for. Fields that only the caller's version has become 0. */
 void attn_results_write(const void *results, size_t n_byte, void *given);
-
-#endif

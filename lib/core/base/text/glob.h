@@ -3,13 +3,10 @@
  *
  *     attn_glob_matches("resid_*", 7, "resid_pre"); // true
  */
-#ifndef ATTN_BASE_GLOB_H
-#define ATTN_BASE_GLOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Whether GLOB [size] matches all of NAME. At most size * strlen(NAME) steps. */
 bool attn_glob_matches(const char *glob, size_t size, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * Reading is strict: the whole text must be one decimal number without spaces, in range,
  * independent of the locale.
  */
-#ifndef ATTN_BASE_NUMBER_H
-#define ATTN_BASE_NUMBER_H
+#pragma once
 
 #include "base/api.h"
 
@@ -47,5 +46,3 @@ enum { ATTN_QUANTITY_SIZE = 32 };
 const char *attn_quantity_count(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1,234,567" */
 const char *attn_quantity_bytes(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1.2 MiB" */
 const char *attn_quantity_operations(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1.2 M" */
-
-#endif

@@ -1,4 +1,3 @@
-/* path.c - see path.h. */
 #include "base/text/path.h"
 
 #include "base/buffer.h"

@@ -7,8 +7,7 @@
  *         puts(names.names[i]);
  *     attn_path_names_release(&names);
  */
-#ifndef ATTN_BASE_PATH_H
-#define ATTN_BASE_PATH_H
+#pragma once
 
 #include "base/os/os.h"
 #include "base/status.h"
@@ -99,5 +98,3 @@ void attn_target_release(struct attn_target *target);
 
 /* Returns true if PATH ends with ENDING, ".npy", and has a name before it. */
 bool attn_path_has_ending(const char *path, const char *ending);
-
-#endif

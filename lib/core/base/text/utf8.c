@@ -1,4 +1,3 @@
-/* utf8.c - see utf8.h. */
 #include "base/text/utf8.h"
 
 /* Unicode's table 3-7 for first bytes: the length of the character, and the bounds of its second

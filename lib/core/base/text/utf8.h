@@ -1,7 +1,6 @@
 /* utf8.h - UTF-8 as in Unicode 3.9 (table 3-7): no overlong forms, no surrogates, at most
  * U+10FFFF. */
-#ifndef ATTN_BASE_UTF8_H
-#define ATTN_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline bool attn_utf8_is_white_space(uint32_t code_point)
     return ATTN_WHITE_SPACE_MAP(ATTN_WHITE_SPACE_TEST) false;
 #undef ATTN_WHITE_SPACE_TEST
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* models_internal.h - the models of tokenizers: BPE, unigram and WordPiece. */
-#ifndef ATTN_TOKENIZER_MODELS_MODELS_INTERNAL_H
-#define ATTN_TOKENIZER_MODELS_MODELS_INTERNAL_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/status.h"
@@ -245,5 +244,3 @@ void attn_wordpiece_model_release(struct attn_wordpiece_model *model);
 
 /* The stage; its data is a struct attn_wordpiece_model, which it borrows. */
 extern const struct attn_text_stage_kind attn_wordpiece_stage;
-
-#endif

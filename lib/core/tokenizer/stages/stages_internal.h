@@ -1,6 +1,5 @@
 /* stages_internal.h - the stages of tokenizers. */
-#ifndef ATTN_TOKENIZER_STAGES_STAGES_INTERNAL_H
-#define ATTN_TOKENIZER_STAGES_STAGES_INTERNAL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "tokenizer/pipeline.h"
@@ -334,5 +333,3 @@ const struct attn_template *attn_post_process_template(const struct attn_post_pr
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text, size_t first,
                             struct attn_encoding *encoding);
-
-#endif

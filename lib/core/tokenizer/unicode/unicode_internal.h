@@ -1,6 +1,5 @@
 /* unicode_internal.h - Unicode data, and functions that use it. */
-#ifndef ATTN_TOKENIZER_UNICODE_UNICODE_INTERNAL_H
-#define ATTN_TOKENIZER_UNICODE_UNICODE_INTERNAL_H
+#pragma once
 
 #include "base/text/utf8.h"
 #include "tokenizer/pipeline.h"
@@ -121,5 +120,3 @@ extern const struct attn_character_range attn_nf_doubtful[], attn_nf_doubtful_en
 /* Sorted by whole: the characters whose form NFKD differs from NFD. */
 extern const struct attn_nf_plain attn_nf_plain[], attn_nf_plain_end[];
 extern const uint32_t attn_nf_plain_parts[];
-
-#endif

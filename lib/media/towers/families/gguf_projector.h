@@ -4,8 +4,7 @@
  *
  * Keys and names are those of gguf-py/gguf/constants.py, and of Ollama's convert_gemma3.go.
  */
-#ifndef ATTN_TOWERS_GGUF_PROJECTOR_H
-#define ATTN_TOWERS_GGUF_PROJECTOR_H
+#pragma once
 
 #include "gguf/projector_reader.h"
 #include "model/tower_reader.h"
@@ -17,5 +16,3 @@ extern const struct attn_projector_reader attn_picture_projectors;
 /* Writes preprocessor_config.json, as the image processor of PROJECTOR's family reads it. */
 enum attn_status attn_gguf_projector_write_steps(const struct attn_bundle *projector,
                                                  struct attn_buffer *json, struct attn_error *err);
-
-#endif

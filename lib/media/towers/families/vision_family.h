@@ -1,7 +1,6 @@
 /* vision_family.h - families of models that read a picture and a text. A family is a row, which has
  * what all rooms need to know of it. The tensors of its tower are a table beside it. */
-#ifndef ATTN_TOWERS_VISION_FAMILY_H
-#define ATTN_TOWERS_VISION_FAMILY_H
+#pragma once
 
 #include "model/config_internal.h"
 #include "model/family.h"
@@ -84,5 +83,3 @@ enum attn_status attn_vision_family_read(const struct attn_json *json, const cha
 /* clang-format on */
 
 ATTN_PICTURE_FAMILY_MAP(ATTN_FAMILY_DECLARE)
-
-#endif

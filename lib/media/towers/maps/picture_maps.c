@@ -1,4 +1,3 @@
-/* picture_maps.c - see picture_maps.h. */
 #include "towers/maps/picture_maps.h"
 
 #include "base/elementary.h"

@@ -14,8 +14,7 @@
  *
  * If one head alone is selected, each of its rows has a map and shares of its own, too.
  */
-#ifndef ATTN_TOWERS_PICTURE_MAPS_H
-#define ATTN_TOWERS_PICTURE_MAPS_H
+#pragma once
 
 #include "attention/attention.h"
 #include "input/sequence.h"
@@ -153,5 +152,3 @@ enum attn_status attn_head_pictures_rank(const struct attn_location *ats,
 enum attn_status attn_head_pictures_choose(const struct attn_picture_maps *maps,
                                            const struct attn_location *ats, size_t n, size_t *best,
                                            size_t *n_ranked, struct attn_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * the whole image. A text without a placeholder is a question, and stands in the form of a
  * conversation that the family was trained on, unless `chat` is off; all images stand before it.
  */
-#ifndef ATTN_TOWERS_PICTURE_PROMPT_H
-#define ATTN_TOWERS_PICTURE_PROMPT_H
+#pragma once
 
 #include "base/status_internal.h"
 #include "image/tile_grid.h"
@@ -96,5 +95,3 @@ extern const struct attn_reader attn_prompt_reader;
 void attn_prompt_write_image(const struct attn_picture_prompt *seen, size_t i,
                              struct attn_json_writer *json);
 void attn_prompt_release(struct attn_sequence *sequence); /* of a picture alone, too */
-
-#endif

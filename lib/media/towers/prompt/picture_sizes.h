@@ -1,7 +1,6 @@
 /* picture_sizes.h - the sizes to which transformers 5.23 resizes a picture in a prompt. For the
  * files of this layer. */
-#ifndef ATTN_TOWERS_PICTURE_SIZES_H
-#define ATTN_TOWERS_PICTURE_SIZES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct attn_picture_size attn_picture_round(struct attn_picture_size size,
  * FACTOR; 0 for a side that vanishes. */
 struct attn_picture_size attn_picture_reduce(struct attn_picture_size size, size_t edge,
                                              size_t factor);
-
-#endif
