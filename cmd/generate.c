@@ -1,7 +1,7 @@
 /* generate.c - attn-cli generate: generates tokens and shows their attention. */
-#include "cmd/args/question.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
+#include "cmd/args/question.h"
 #include "cmd/args/request.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/print.h"

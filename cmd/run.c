@@ -1,8 +1,8 @@
 /* run.c - attn-cli run: runs a text and writes its attention. */
-#include "cmd/args/question.h"
 #include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
+#include "cmd/args/question.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
