@@ -29,11 +29,6 @@ static bool is_continued(const struct call *call)
             !args->items.asked.items.path);
 }
 
-static bool is_of_cells(enum attn_attribute_method method)
-{
-    return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
-}
-
 /* Makes the request run over the text and its continuation. */
 static enum attn_status continue_text(struct question *question, struct attn_attribute_args *how,
                                       struct attn_generation *made, struct attn_error *err)
@@ -44,7 +39,10 @@ static enum attn_status continue_text(struct question *question, struct attn_att
     int64_t n = 0;
 
     if (!generated && !continuation) {
-        how->n_target = is_of_cells(how->method) ? 0 : SIZE_MAX;
+        how->n_target = how->method == ATTN_ATTRIBUTE_ATTN_X_GRAD ||
+                                how->method == ATTN_ATTRIBUTE_CAUSES /* they are of cells */
+                            ? 0
+                            : SIZE_MAX;
         return ATTN_OK;
     }
     if (generated)

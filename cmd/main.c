@@ -21,15 +21,6 @@
 #define COMPILER "gcc", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__
 #endif
 
-/* ATTN_BUILD, the version with the number of the build, and ATTN_COMMIT come from the Makefile. */
-static void print_version(struct attn_sink *out)
-{
-    print(out,
-          "attn-cli " ATTN_BUILD " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS ", %s %d.%d.%d%s)\n",
-          attn_isa_name(attn_isa_detect()), attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
-          attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
-}
-
 /* Parses the options and runs the command. */
 static enum attn_status perform(struct call *call, struct attn_error *err)
 {
@@ -97,7 +88,15 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     }
     if (strcmp(name, "--version") == 0) {
         ATTN_TRY(print_open(&call->out, err));
-        print_version(call->out);
+        /* ATTN_BUILD, the version with the number of the build, and ATTN_COMMIT are of the Makefile
+         */
+        print(call->out,
+              "attn-cli " ATTN_BUILD " (%s, %s%s, Unicode " ATTN_UNICODE_VERSIONS
+              ", %s %d.%d.%d%s)\n",
+              attn_isa_name(attn_isa_detect()),
+              attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
+              attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER,
+              ATTN_COMMIT);
         return ATTN_OK;
     }
     call->command = command_find(strcmp(name, "batch") == 0 ? "run" : name);

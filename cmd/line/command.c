@@ -133,12 +133,6 @@ static bool is_text(const char *name)
     return false;
 }
 
-/* Returns true if TEXT can be shown in a hint without escapes and in full. */
-static bool is_shown(const char *text)
-{
-    return strlen(text) <= HINT_SIZE / 4 && strcmp(attn_quote_string(text).text, text) == 0;
-}
-
 /* Writes the command line that runs TEXT, quoted for a shell. */
 static void write_run(const char *text, char hint[HINT_SIZE])
 {
@@ -169,7 +163,8 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
         return refuse(err, hint, "unknown %s '%s'", what, name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
-    else if (name[0] != '-' && is_text(name) && is_shown(name))
+    else if (name[0] != '-' && is_text(name) && strlen(name) <= HINT_SIZE / 4 &&
+             strcmp(attn_quote_string(name).text, name) == 0) /* shown without escapes, in full */
         write_run(name, hint);
     else if (name[0] != '-' && is_text(name))
         snprintf(hint, sizeof hint, "attn-cli run TEXT");

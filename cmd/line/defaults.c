@@ -1,4 +1,3 @@
-/* defaults.c - see options.h. */
 #include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/report.h"

@@ -1,4 +1,3 @@
-/* process_windows.c - see process.h. */
 #include "cmd/line/process.h"
 
 #include "cmd/line/command.h"

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edits_internal.h"
 #include "foreign/dictionary_internal.h"
@@ -162,8 +161,7 @@ static enum attn_status read_feature(const char *path, const char *number,
     ATTN_TRY(ATTN_NEW(folder, attn_strndup(path, (size_t)(number - 1 - path), err)));
     made->values.name = path;
     status = attn_dictionary_open(folder, &dictionary, err);
-    if (status == ATTN_OK)
-        status = take_feature(dictionary, i, made, err);
+    ATTN_THEN(status, take_feature(dictionary, i, made, err));
     attn_dictionary_free(dictionary);
     attn_free(folder);
     return status;

@@ -1,4 +1,3 @@
-/* dtype_internal.h - declarations of dtype.h for use inside the library only. */
 #pragma once
 
 #include "base/dtype.h"

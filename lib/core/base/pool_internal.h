@@ -1,4 +1,3 @@
-/* pool_internal.h - declarations of pool.h for use inside the library only. */
 #pragma once
 
 #include "base/pool.h"

@@ -1,4 +1,3 @@
-/* status_internal.h - declarations of status.h for use inside the library only. */
 #pragma once
 
 #include "base/note.h"

@@ -1,4 +1,3 @@
-/* amx.c - see gemm_internal.h. */
 #include "kernels/gemm_internal.h"
 
 #include "kernels/amx_loop.h"

@@ -30,12 +30,6 @@ static float largest(vf x)
     return m;
 }
 
-/* Whether multiplying by FACTOR keeps the order of scores, and keeps -inf as it is. */
-static bool keeps_order(float factor)
-{
-    return factor > 0 && factor < INFINITY;
-}
-
 /* Number of registers that are processed side by side; a multiple of N_PART. */
 enum { N_CHAIN = 4 };
 
@@ -113,7 +107,7 @@ static float begin_softmax(float *x, size_t n, float *factor)
 {
     float m;
 
-    if (keeps_order(*factor))
+    if (*factor > 0 && *factor < INFINITY) /* it keeps the order of scores, and -inf as it is */
         return find_largest(x, n, *factor);
     m = scale_and_find_largest(x, n, *factor);
     *factor = 1;

@@ -1,4 +1,3 @@
-/* param_internal.h - declarations of param.h for use inside the library only. */
 #pragma once
 
 #include "base/buffer.h"

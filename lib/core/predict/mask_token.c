@@ -1,4 +1,3 @@
-/* mask_token.c - see answer_internal.h. */
 #include "predict/answer_internal.h"
 
 #include "base/status_internal.h"

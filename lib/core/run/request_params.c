@@ -1,4 +1,3 @@
-/* request_params.c - see run_extra.h. */
 #include "run/run_internal.h"
 
 #include "predict/answer_internal.h"

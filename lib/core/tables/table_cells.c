@@ -1,4 +1,3 @@
-/* table_cells.c - see table_writer_internal.h. */
 #include "tables/table_writer_internal.h"
 
 #include "base/elementary.h"

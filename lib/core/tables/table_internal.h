@@ -1,4 +1,3 @@
-/* table_internal.h - declarations of table.h for use inside the library only. */
 #pragma once
 
 #include "tables/table.h"

@@ -471,8 +471,7 @@ static enum attn_status choose_columns(struct attn_table **table, const char *li
         size = strcspn(list, ",");
         status = find_column(*table, list, size, "for `columns`", &columns[n++], err);
     }
-    if (status == ATTN_OK)
-        status = choose(*table, &(struct choice){.columns = columns, .n = n}, &chosen, err);
+    ATTN_THEN(status, choose(*table, &(struct choice){.columns = columns, .n = n}, &chosen, err));
     attn_free(columns);
     if (status == ATTN_OK) {
         attn_table_free(*table);

@@ -1,4 +1,3 @@
-/* format_internal.h - declarations of format.h for use inside the library only. */
 #pragma once
 
 #include "base/buffer.h"

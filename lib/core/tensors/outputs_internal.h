@@ -1,4 +1,3 @@
-/* outputs_internal.h - declarations of outputs.h for use inside the library only. */
 #pragma once
 
 #include "tensors/outputs.h"

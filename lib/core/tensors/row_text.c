@@ -1,4 +1,3 @@
-/* row_text.c - see format_internal.h. */
 #include "tensors/format_internal.h"
 
 #include "formats/float_text.h"

@@ -754,13 +754,6 @@ static void release_plan(struct attn_ablate_plan *plan)
     attn_free(plan->found);
 }
 
-/* Whether GIVEN, which may be NULL or of an older version, asks about parts of a picture. */
-static bool has_picture_parts(const struct attn_ablate_args *given)
-{
-    return given && given->size > offsetof(struct attn_ablate_args, picture_parts) &&
-           given->picture_parts != 0;
-}
-
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
     struct attn_procedure asked = procedure;
@@ -778,5 +771,10 @@ ATTN_ASKS_WITH_SUM(ablate)
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
-    return has_picture_parts(given) ? &attn_ablate_pictures : &procedure;
+    const struct attn_ablate_args *args = given; /* may be NULL or of an older version */
+
+    return args && args->size > offsetof(struct attn_ablate_args, picture_parts) &&
+                   args->picture_parts != 0
+               ? &attn_ablate_pictures
+               : &procedure;
 }

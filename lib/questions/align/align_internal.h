@@ -90,14 +90,3 @@ enum attn_status attn_align_derive(const void *args, const struct attn_fold_mean
 
 /* Makes the links, and appends their rows or their scores. */
 enum attn_status attn_align_append(struct attn_align_run *align, struct attn_error *err);
-
-/* Which rows have times, and how weights are smoothed. */
-struct attn_times_form {
-    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
-    size_t n_median; /* frames of the median, odd */
-};
-
-/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
-enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
-                                     const struct attn_times_form *form, struct attn_table **table,
-                                     struct attn_error *err);

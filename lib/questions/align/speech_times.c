@@ -1,7 +1,6 @@
 /* speech_times.c - when tokens and words were spoken: see align_extra.h. */
 #include "align/align_extra.h"
 
-#include "align/align_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
@@ -30,6 +29,12 @@ static const double frame_seconds = 0.02;
 /* The last step of a path: to the next token and the next frame, to the next token, or to the next
  * frame. */
 enum step { BOTH, TOKEN, FRAME };
+
+/* Which rows have times, and how weights are smoothed. */
+struct times_form {
+    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
+    size_t n_median; /* frames of the median, odd */
+};
 
 /* Matrices [n, n_frame]. */
 struct times {
@@ -156,17 +161,10 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
     return append_rows(times, table, err);
 }
 
-enum attn_status attn_token_times(const struct attn_ndarray *weights, struct attn_table **table,
-                                  struct attn_error *err)
-{
-    const struct attn_times_form form = {.n = SIZE_MAX, .n_median = USUAL_MEDIAN};
-
-    return attn_token_times_of(weights, &form, table, err);
-}
-
-enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
-                                     const struct attn_times_form *form, struct attn_table **table,
-                                     struct attn_error *err)
+/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
+static enum attn_status find_times(const struct attn_ndarray *weights,
+                                   const struct times_form *form, struct attn_table **table,
+                                   struct attn_error *err)
 {
     static const struct attn_column columns[] = {
         ATTN_COLUMN("token", INTEGER), ATTN_COLUMN("frame", INTEGER),
@@ -195,6 +193,14 @@ enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
     status = find(&times, weights->data, n_head, made, err);
     attn_store_release(&times.store);
     ATTN_RETURN_MADE(status, table, made, attn_table_free);
+}
+
+enum attn_status attn_token_times(const struct attn_ndarray *weights, struct attn_table **table,
+                                  struct attn_error *err)
+{
+    const struct times_form form = {.n = SIZE_MAX, .n_median = USUAL_MEDIAN};
+
+    return find_times(weights, &form, table, err);
 }
 
 enum { SAMPLE_RATE = 16000, FRAMES_OF_MEL = 2 /* a position of the encoder */ };
@@ -464,14 +470,14 @@ static enum attn_status make_table(const struct speech *speech, struct attn_tabl
         .data = speech->weights,
         .rank = 3,
         .shape = {speech->n_head, speech->n_token, speech->n_frame}};
-    const struct attn_times_form form = {.first = speech->first - 1,
-                                         .n = speech->end - speech->first + 1,
-                                         .n_median = speech->model->encoder->speech->n_median};
+    const struct times_form form = {.first = speech->first - 1,
+                                    .n = speech->end - speech->first + 1,
+                                    .n_median = speech->model->encoder->speech->n_median};
     struct attn_table *times, *made = NULL;
     enum attn_status status;
 
     /* the row of a token predicts the next one; the last of them what follows the text */
-    ATTN_TRY(attn_token_times_of(&weights, &form, &times, err));
+    ATTN_TRY(find_times(&weights, &form, &times, err));
     status = attn_table_create("times", columns, sizeof columns / sizeof *columns, &made, err);
     ATTN_THEN(status, append_words(speech, times, made, err));
     attn_table_free(times);

@@ -8,7 +8,6 @@
 #include "base/text/escape.h"
 #include "base/text/given.h"
 #include "machine/questions_internal.h"
-#include "machine/rows.h"
 #include "predict/prediction.h"
 #include "run/run_internal.h"
 

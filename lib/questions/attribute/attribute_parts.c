@@ -155,12 +155,6 @@ static bool has_edit(const struct logit_split *split, struct attn_site_set sites
     return is_edited;
 }
 
-/* Returns Ev, the width of the values of the layer of AT. */
-static size_t value_width(const struct logit_split *split, const struct attn_location *at)
-{
-    return attn_location_dims(dims_of(split), at).d_value;
-}
-
 /* Returns true if all of Z [WIDTH] of a head is 0. */
 static bool is_switched_off(const float *z, size_t width)
 {
@@ -494,7 +488,7 @@ static struct branch find_attention(struct logit_split *split, const struct attn
     const struct attn_config *config = split->frame.config;
     const double own = config->factors.attn_out;
     struct branch branch = {.at = *at,
-                            .width = value_width(split, at),
+                            .width = attn_location_dims(dims_of(split), at).d_value,
                             .factor = own > 0 ? own : config->residual_scale,
                             .out = &attn_block_at(split->weights, at)->out};
 

@@ -142,11 +142,6 @@ struct part {
     size_t n;
 };
 
-static enum attn_site site_of(enum column column)
-{
-    return column == C2P ? ATTN_SITE_C2P : ATTN_SITE_P2C;
-}
-
 /* Returns true if the row has COLUMN. Its words and its cells depend on that. */
 static bool has_column(const struct explaining *e, enum column column)
 {
@@ -158,12 +153,13 @@ static bool has_column(const struct explaining *e, enum column column)
            : column == V || column == WEIGHTED   ? row->z && row->dims->d_value <= most
            : column == K                         ? row->q && row->dims->d_head <= most
            : column == DOT || column == K_LENGTH ? attention->similarity == ATTN_SIMILARITY_COSINE
-           : column == C2P || column == P2C ? attn_sites_have(row->dims->sites, site_of(column))
-           : column == BIAS                 ? attention->bias && !attention->bias->is_of_places
-           : column == SCALED               ? attention->score_cap > 0
-           : column == SHARE                ? attention->masking != ATTN_MASKING_INF
-           : column == KEPT ? attention->dropout > 0 || attention->dropout_mask.cells
-                            : true;
+           : column == C2P || column == P2C
+               ? attn_sites_have(row->dims->sites, column == C2P ? ATTN_SITE_C2P : ATTN_SITE_P2C)
+           : column == BIAS   ? attention->bias && !attention->bias->is_of_places
+           : column == SCALED ? attention->score_cap > 0
+           : column == SHARE  ? attention->masking != ATTN_MASKING_INF
+           : column == KEPT   ? attention->dropout > 0 || attention->dropout_mask.cells
+                              : true;
 }
 
 static bool is_in_table(const struct explaining *e, enum column column)

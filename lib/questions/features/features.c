@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/text/escape.h"
 #include "base/text/given.h"
 #include "machine/frame.h"
 #include "machine/parts.h"

@@ -1,4 +1,3 @@
-/* head_cards_output.c - see examples_internal.h. */
 #include "heads/examples_internal.h"
 
 #include "base/memory.h"

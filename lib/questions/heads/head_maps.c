@@ -128,13 +128,6 @@ struct meeting {
     double *sums[N_ROWS];                 /* [D] over all tokens */
 };
 
-/* Returns the product of the whole vocabulary that part number I adds to. */
-static double *product_of(const struct meeting *m, int i)
-{
-    return (i < ATTN_N_VOCABULARY ? m->products->copying
-                                  : m->products->matching)[i % ATTN_N_VOCABULARY];
-}
-
 /* Copies the rows after layer 0 (attn_trace_fn). */
 static enum attn_status keep_rows(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
@@ -182,7 +175,9 @@ static void add_row(void *context, size_t task, int worker)
     (void)worker;
     for (int k = 0; k < N_PRODUCT; k++) {
         const float *part = m->parts[k] + task * m->d;
-        double *product = product_of(m, k) + task * m->d;
+        double *const *products =
+            k < ATTN_N_VOCABULARY ? m->products->copying : m->products->matching;
+        double *product = products[k % ATTN_N_VOCABULARY] + task * m->d;
 
         for (size_t j = 0; j < m->d; j++)
             product[j] += (double)part[j];

@@ -220,13 +220,6 @@ static const struct part {
              {"w", "chosen|exact|difference", NULL},
              {"first", "0|1", NULL}};
 
-static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
-                 size_t size)
-{
-    return part->words ? attn_param_find_word(part->words, value, size) >= 0
-                       : part->is(selection, value, size);
-}
-
 static enum attn_status refuse_part(const struct story *story, const char *view,
                                     const struct part *part, const struct attn_selection *selection,
                                     struct attn_error *err)
@@ -259,7 +252,9 @@ static enum attn_status check_view(const struct story *story, const char *view,
             if (n_name < size && strlen(parts[i].name) == n_name &&
                 memcmp(parts[i].name, at, n_name) == 0)
                 part = &parts[i];
-        if (!part || !fits(part, selection, at + n_name + 1, size - n_name - 1))
+        if (!part ||
+            (part->words ? attn_param_find_word(part->words, at + n_name + 1, size - n_name - 1) < 0
+                         : !part->is(selection, at + n_name + 1, size - n_name - 1)))
             return refuse_part(story, view, part, selection, err);
         at += size;
         if (*at == '\0')

@@ -1,4 +1,3 @@
-/* page_request.c - see run_extra.h. */
 
 #include "live/page_request.h"
 #include "base/status_internal.h"

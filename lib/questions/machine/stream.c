@@ -635,11 +635,6 @@ static enum attn_status check_failures(const struct attn_stream *stream, struct 
                        stream->result.n_failed, stream->result.n_item, most);
 }
 
-static double seconds_of(const struct attn_stream *stream)
-{
-    return stream->begun > 0 ? attn_clock_seconds() - stream->begun : 0;
-}
-
 /* Reports that SHARE of the input is done: answers, once there is one and their number is known. */
 static void report(struct attn_stream *stream, double share)
 {
@@ -768,7 +763,7 @@ static void end(struct attn_stream *stream)
 
     stream->has_ended = true;
     result->has_failed = result->n_failed > 0 && stream->args->max_errors < 0;
-    result->seconds = seconds_of(stream);
+    result->seconds = stream->begun > 0 ? attn_clock_seconds() - stream->begun : 0;
     if (stream->each.result)
         *stream->each.result = *result;
 }

@@ -1,4 +1,3 @@
-/* study_params.c - see questions_internal.h. */
 #include "machine/questions_internal.h"
 
 #include "base/os/os.h"

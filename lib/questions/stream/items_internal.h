@@ -1,4 +1,3 @@
-/* items_internal.h - declarations of items.h for use inside the library only. */
 #pragma once
 
 #include "base/note.h"

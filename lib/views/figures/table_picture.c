@@ -67,11 +67,6 @@ static bool has_parts(const struct attn_table_picture *of)
     return (of->view.traits & ATTN_VIEW_PARTS) != 0;
 }
 
-static bool needs_shapes(enum attn_figure kind)
-{
-    return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
-}
-
 /* Returns true if the columns of OF are positions of a picture that was run, or its rows and
  * columns those of cells or tiles of a picture in a text. */
 static bool is_of_patches(const struct attn_table *table, const struct attn_table_picture *of)
@@ -161,8 +156,9 @@ static enum attn_status lay_out(struct attn_table_drawing *drawing, struct attn_
             drawing->kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }
     drawing->is_text = drawing->kind == ATTN_FIGURE_TOKENS;
-    drawing->is_figure =
-        needs_shapes(drawing->kind) || (drawing->is_text && attn_table_has_spans(&drawing->of));
+    drawing->is_figure = attn_figure_is_plot(drawing->kind) ||
+                         drawing->kind == ATTN_FIGURE_PATCHES ||
+                         (drawing->is_text && attn_table_has_spans(&drawing->of));
     return ATTN_OK;
 }
 

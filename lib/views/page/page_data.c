@@ -1,4 +1,3 @@
-/* page_data.c - see page_internal.h. */
 #include "page/page_internal.h"
 
 #include "base/memory.h"

@@ -1,4 +1,3 @@
-/* page_live.c - see page_internal.h. */
 #include "page/page_live.h"
 #include "page/page_internal.h"
 

@@ -1,4 +1,3 @@
-/* page_run.c - see page_internal.h. */
 #include "page/page_internal.h"
 
 #include "base/text/escape.h"

@@ -1,4 +1,3 @@
-/* picture_internal.h - declarations of picture.h for use inside the library only. */
 #pragma once
 
 #include "base/buffer.h"

@@ -1,4 +1,3 @@
-/* image_input.c - see pixels_internal.h. */
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/pass.h"

@@ -21,18 +21,13 @@ static struct attn_picture_size set_longer(struct attn_picture_size size, size_t
     return (struct attn_picture_size){edge, (size_t)((double)edge * ratio)};
 }
 
-static size_t *shorter_of(struct attn_picture_size *size, bool is_wide)
-{
-    return is_wide ? &size->height : &size->width;
-}
-
 struct attn_picture_size attn_picture_scale(struct attn_picture_size size, size_t edge)
 {
     const bool is_wide = size.width >= size.height;
     size_t *shorter;
 
     size = set_longer(size, edge);
-    shorter = shorter_of(&size, is_wide);
+    shorter = is_wide ? &size.height : &size.width;
     *shorter += *shorter % 2;
     *shorter += *shorter == 0;
     if (size.width > MOST || size.height > MOST)
