@@ -139,16 +139,6 @@ static uint64_t shows(const void *state)
            (ablation->frame.config->mixer && args->n_set == 0 && has_kinds ? SHOW_KINDS : 0);
 }
 
-static const char mixing[] = "mixing";
-
-bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row)
-{
-    const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "kind"));
-    const struct attn_cell of_mixing = attn_cell_string(mixing);
-
-    return attn_cell_is_equal(&cell, &of_mixing);
-}
-
 /* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random
  * choices; NULL: the row of the base. */
 static enum attn_status append_part(struct attn_ablation *ablation, size_t i,
@@ -173,7 +163,8 @@ static enum attn_status append_part(struct attn_ablation *ablation, size_t i,
     if (part && part->at.head >= 0)
         row[HEAD] = attn_cell_integer(part->at.head);
     if (part)
-        row[KIND] = attn_cell_string(attn_ablate_is_mixing(part->at.site) ? mixing : "attention");
+        row[KIND] = attn_cell_string(attn_ablate_is_mixing(part->at.site) ? ATTN_ABLATE_MIXING
+                                                                          : "attention");
     if (part && part->neuron >= 0)
         row[NEURON] = attn_cell_integer(part->neuron);
     if (part && args->is_estimated)

@@ -81,6 +81,8 @@ static inline const struct attn_dims *attn_ablate_dims(const struct attn_ablatio
                                              : attn_selection_dims(run->selection);
 }
 
+#define ATTN_ABLATE_MIXING "mixing" /* the kind of rows of layers without attention */
+
 /* Whether SITE is of a layer without attention, or of one beside attention. */
 static inline bool attn_ablate_is_mixing(enum attn_site site)
 {
@@ -126,6 +128,3 @@ enum attn_status attn_ablate_read_order(const struct attn_table *table, enum att
  * all if all rows share them. */
 enum attn_status attn_ablate_try_controls(struct attn_ablation *ablation, bool has_own_control,
                                           double *changes, struct attn_error *err);
-
-/* Whether ROW of TABLE is of a layer without attention. */
-bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row);

@@ -124,6 +124,14 @@ enum attn_status attn_ablate_sort(struct attn_ablation *ablation, struct attn_er
     return ATTN_OK;
 }
 
+/* Whether ROW of TABLE is of a layer without attention. */
+static bool row_is_mixing(const struct attn_table *table, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "kind"));
+
+    return attn_cell_word(&cell, ATTN_ABLATE_MIXING) == 0;
+}
+
 enum attn_status attn_ablate_read_order(const struct attn_table *table, enum attn_ablate_by by,
                                         struct attn_parts *order, struct attn_error *err)
 {
@@ -149,7 +157,7 @@ enum attn_status attn_ablate_read_order(const struct attn_table *table, enum att
         struct attn_part *part = &ranked[i].part;
 
         attn_location_read(table, i + 1, layer, &part->at);
-        part->at.site = sites[by][attn_ablate_row_is_mixing(table, i + 1)];
+        part->at.site = sites[by][row_is_mixing(table, i + 1)];
         part->at.head = has_neurons ? ATTN_ALL_HEADS : number;
         part->neuron = has_neurons ? number : -1;
         ranked[i].change = attn_table_cell(table, i + 1, change).real;

@@ -139,11 +139,11 @@ enum attn_status attn_patch_list_paths(struct attn_patching *patch, struct attn_
 /* Runs both texts, and patches each path. */
 enum attn_status attn_patch_try_paths(struct attn_patching *patch, struct attn_error *err);
 
-/* --- patch_estimate.c ------------------------------------------------------------------------- */
-
 /* Checks that gradients of the run, its site and its answer are supported. */
 enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
                                             struct attn_error *err);
+
+/* --- patch_estimate.c ------------------------------------------------------------------------- */
 
 /* Sets both replies, and lists the parts with their estimates. */
 enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct attn_error *err);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
+#include "gradient/backward.h"
 #include "input/position.h"
 #include "run/input_params.h"
 #include "trace/capture.h"
@@ -219,6 +220,58 @@ static enum attn_status find_rows(struct attn_patching *patch, struct attn_error
                  ? attn_positions_find_keys(&keys, &patch->queries, err)
                  : attn_positions_find(&run->text, &patch->queries, patch->rows, err);
     return attn_error_in(status, "queries", err);
+}
+
+/* Whether RUN has an edit of SITE in some layer. */
+static bool has_edit_of(const struct attn_run *run, enum attn_site site)
+{
+    bool has_one = false;
+
+    for (size_t i = 0; i < run->edits.n; i++)
+        has_one |= run->edits.items[i].at.site == site;
+    return has_one;
+}
+
+/* Checks that estimates are computed where layers attend to a source. */
+static enum attn_status check_source(const struct attn_patching *patch, struct attn_error *err)
+{
+    const struct attn_run *run = patch->frame.run;
+    const char *name = attn_site_name(patch->site);
+
+    if (run->source.n == 0)
+        return ATTN_OK;
+    if (patch->site == ATTN_SITE_Q || patch->site == ATTN_SITE_PATTERN ||
+        attn_site_layout(patch->site) == ATTN_LAYOUT_KEY)
+        return attn_error_set(err, ATTN_INVALID,
+                              "estimates for '%s' are those of keys of one text, and layers of "
+                              "'%s' attend to a source: expected z or a site without heads",
+                              name, attn_quote_string(attn_model_name(run->model)).text);
+    for (size_t i = 0; i < run->before.n_edit; i++)
+        if (run->before.edits[i].data)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "estimates over two sources, and an edit of the encoder has "
+                                  "values of one of them: expected one that zeroes or scales");
+    return ATTN_OK;
+}
+
+enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
+                                            struct attn_error *err)
+{
+    const struct attn_run *run = patch->frame.run;
+
+    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, ATTN_BACKWARD_PLAIN, err));
+    if (!attn_sites_have(attn_selection_dims(run->selection)->sites, patch->site))
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
+                              attn_quote_string(attn_model_name(run->model)).text,
+                              attn_site_name(patch->site));
+    ATTN_TRY(check_source(patch, err));
+    if (patch->site == ATTN_SITE_K && /* its estimates make the softmax again */
+        (has_edit_of(run, ATTN_SITE_QK) || has_edit_of(run, ATTN_SITE_ATTN_SCORES)))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "estimates for '%s' make the softmax again, and its scores have edits",
+            attn_site_name(patch->site));
+    return attn_answer_check_goal(&patch->answer, err);
 }
 
 enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_error *err)
