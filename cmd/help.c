@@ -2,8 +2,10 @@
  * pages describe topics, options, variables and exit codes from the same tables as --help. They use
  * macros of man(7) that both groff and mandoc have. */
 #include "cmd/line/help.h"
+
 #include "cmd/args/document.h"
 #include "cmd/line/command.h"
+#include "cmd/line/help_json.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"

@@ -1,6 +1,7 @@
 /* main.c - dispatches the command. */
 #include "cmd/args/question.h"
 #include "cmd/line/command.h"
+#include "cmd/line/defaults.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"

@@ -1,3 +1,5 @@
+#include "cmd/line/defaults.h"
+
 #include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/report.h"

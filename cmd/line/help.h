@@ -28,9 +28,3 @@ bool help_is_asked(const char *value);
 
 /* Prints the option, or setting, of WALK: its names and argument, then HELP. */
 void help_option(struct attn_sink *out, const struct option_walk *walk, const char *help);
-
-/* Prints the help as one JSON object, for programs: commands, options, tables, topics, models, exit
- * codes and variables, from the rows of --help; of COMMAND, of TOPIC, or of the program if both are
- * NULL. */
-enum attn_status help_json_print(struct attn_sink *out, const struct command *command,
-                                 const struct topic *topic, struct attn_error *err);

@@ -1,8 +1,9 @@
-/* help_json.c - see help.h. Tables are those of questions: each question is asked for the
+/* help_json.c - see help_json.h. Tables are those of questions: each question is asked for the
  * columns of its answer, with its defaults and with each of its arguments alone. */
-#include "cmd/line/help.h"
+#include "cmd/line/help_json.h"
 
 #include "cmd/line/field_names.h"
+#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"

@@ -1,5 +1,6 @@
 /* options.c - reads a command line against a command's options. A mistake is refused with what was
  * expected, and for a name that does not exist with the one that was probably meant. */
+#include "cmd/line/defaults.h"
 #include "cmd/line/options_internal.h"
 
 #include "cmd/line/help.h"

@@ -261,12 +261,6 @@ static void add_cross(struct head *head, const struct attn_metric_row *row, size
         attn_metric_weight(&row->cells, 0) + (last > 0 ? attn_metric_weight(&row->cells, last) : 0);
 }
 
-static bool is_separator(const struct attn_metric_settings *settings, size_t key)
-{
-    return settings->tokens && key < settings->n_token &&
-           attn_metric_is_separator(settings->tokens[key], settings->token_sizes[key]);
-}
-
 /* Keeps the largest weights of ROW, but for the first key, those at the query, and [SEP]. */
 static void keep_large(const struct attn_metric_settings *settings, struct head *head,
                        struct attn_row row, size_t query)
@@ -278,7 +272,10 @@ static void keep_large(const struct attn_metric_settings *settings, struct head 
             struct large item = {cells.first + c, (double)cells.values[c]};
 
             if (item.key == 0 || item.key + 1 == query || item.key == query ||
-                item.key == query + 1 || is_separator(settings, item.key))
+                item.key == query + 1 ||
+                (settings->tokens && item.key < settings->n_token &&
+                 attn_metric_is_separator(settings->tokens[item.key],
+                                          settings->token_sizes[item.key])))
                 continue;
             for (size_t k = 0; k < N_LARGE; k++)
                 if (item.weight > head->large[k].weight) {

@@ -50,12 +50,6 @@ struct beginning_place {
     bool has_z;              /* begins with z of that layer, not with its resid_pre */
 };
 
-/* Returns true if a pass that begins at PLACE still computes SITE of its first layer. */
-static bool is_to_come(const struct beginning_place *place, enum attn_site site)
-{
-    return attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, site);
-}
-
 /* Copies those edits of STACK of RUN that a pass from PLACE on still applies to EDITS (NULL: only
  * counts them). Returns their number. Edits before PLACE are already contained in the tensors with
  * which the pass begins. */
@@ -72,7 +66,9 @@ static size_t copy_edits_of(const struct attn_run *run, enum attn_model_stack st
         const bool is_whole =
             place->at.layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
         /* the edit lies before the beginning, in the first layer */
-        const bool is_done = !is_whole && !is_to_come(place, edit.at.site);
+        const bool is_done =
+            !is_whole &&
+            !attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, edit.at.site);
         const bool is_each = !is_whole && edit.at.layer == ATTN_ALL_LAYERS;
         const size_t first = is_whole ? 0 : attn_location_index(&place->at) + is_done;
         struct attn_location at = attn_location_in(&dims, &place->at, ATTN_SITE_PATTERN);

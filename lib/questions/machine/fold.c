@@ -219,14 +219,6 @@ static struct attn_cell find_p(const struct attn_fold_column *column, const stru
     return attn_cell_real_or_missing(attn_student_tails(cell->real / spread->se, spread->df));
 }
 
-/* Returns the TYPE of a row of SAMPLE: data of the difference of two groups are no data. */
-static struct attn_cell find_row_type(const struct attn_fold_sample *sample, struct attn_cell type)
-{
-    return sample->groups[1] && attn_cell_word(&type, ATTN_ROW_DATA) == 0
-               ? attn_cell_string(ATTN_ROW_DIFFERENCE)
-               : type;
-}
-
 /* Appends ROW of SAMPLE to TABLE. CELLS [its columns] already has the labels at the beginning. */
 static enum attn_status append_row(const struct attn_fold *fold,
                                    const struct attn_fold_sample *sample, size_t row,
@@ -250,7 +242,10 @@ static enum attn_status append_row(const struct attn_fold *fold,
             attn_table_total(fold->first, row) == SIZE_MAX)
             p = find_p(column, cell, &spread);
         if (is_row_type(column)) {
-            type = find_row_type(sample, *cell);
+            /* data of the difference of two groups are no data */
+            type = sample->groups[1] && attn_cell_word(cell, ATTN_ROW_DATA) == 0
+                       ? attn_cell_string(ATTN_ROW_DIFFERENCE)
+                       : *cell;
             continue;
         }
         first = n;
