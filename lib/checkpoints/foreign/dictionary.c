@@ -34,8 +34,9 @@ static const struct {
     bool is_centered;
 } forms[N_FORM] = {
     [LENS] = {"sae-lens", "sae_weights.safetensors", "cfg.json", ATTN_DICTIONARY_STANDARD, true},
-    [SCOPE_2] = {"Gemma Scope 2", "params.safetensors", "config.json", ATTN_DICTIONARY_JUMPRELU},
-    [SCOPE_1] = {"Gemma Scope", "params.npz", NULL, ATTN_DICTIONARY_JUMPRELU},
+    [SCOPE_2] = {"Gemma Scope 2", "params.safetensors", "config.json", ATTN_DICTIONARY_JUMPRELU,
+                 false},
+    [SCOPE_1] = {"Gemma Scope", "params.npz", NULL, ATTN_DICTIONARY_JUMPRELU, false},
     [LEARNING] = {"dictionary_learning", "ae.pt", "config.json", ATTN_DICTIONARY_STANDARD, true},
     [SPARSIFY] = {"sparsify", "sae.safetensors", "cfg.json", ATTN_DICTIONARY_TOPK, true},
 };
