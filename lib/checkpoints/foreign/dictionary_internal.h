@@ -62,8 +62,7 @@ enum attn_status attn_dictionary_open(const char *path, struct attn_dictionary *
                                       struct attn_error *err);
 void attn_dictionary_free(struct attn_dictionary *dictionary); /* NULL is allowed */
 
-/* --- Features of vectors ------------------------------------------------------------------------
- */
+/* --- Features of vectors ---------------------------------------------------------------------- */
 
 /* One feature: pre is constant + x column. */
 struct attn_sae_feature {

@@ -109,8 +109,7 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
                                         const struct attn_embedding_rows *rows, const float *x,
                                         struct attn_error *err);
 
-/* --- inputs other than token ids ----------------------------------------------------------------
- */
+/* --- inputs other than token ids -------------------------------------------------------------- */
 
 /* Sets the source of the layers with cross-attention: X [n, d_source], copied. Learned positions of
  * a source are added. Keys and values are projected once, during the next feed. Returns

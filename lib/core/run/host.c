@@ -98,8 +98,7 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
     return ATTN_OK;
 }
 
-/* --- The other tower of a directory that has two -----------------------------------------------
- */
+/* --- The other tower of a directory that has two ---------------------------------------------- */
 
 /* Replaces *text by a copy that KEPT owns. *text may be NULL. KEPT has room for the copy. */
 static enum attn_status keep(struct attn_kept_source *kept, const char **text,

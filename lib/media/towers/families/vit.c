@@ -495,8 +495,7 @@ const struct attn_family attn_family_clip_vision_model = {
                           .d_mlp = 3072, .act_fn = "quick_gelu", .norm_eps = 1e-5F,
                           .image = {IMAGE_OF(32)}}}};
 
-/* --- SigLIP, the tower of decoders that read pictures -------------------------------------------
- */
+/* --- SigLIP, the tower of decoders that read pictures ----------------------------------------- */
 
 static enum attn_status read_siglip(ATTN_CONFIG_ARGS)
 {
