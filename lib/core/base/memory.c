@@ -115,17 +115,22 @@ enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t si
     return ATTN_OK;
 }
 
-char *attn_strndup(const char *text, size_t size, struct attn_error *err)
+/* Copies TEXT [size] and a 0 to COPY, unless that is NULL, and returns it. */
+static char *copy_text(char *copy, const char *text, size_t size)
 {
-    /* no block is that large, with the 0 at its end or without */
-    char *copy = attn_alloc_uninitialized(size < SIZE_MAX ? size + 1 : SIZE_MAX, 1, err);
-
     if (!copy)
         return NULL;
     if (size > 0)
         memcpy(copy, text, size);
     copy[size] = '\0';
     return copy;
+}
+
+char *attn_strndup(const char *text, size_t size, struct attn_error *err)
+{
+    /* no block is that large, with the 0 at its end or without */
+    return copy_text(attn_alloc_uninitialized(size < SIZE_MAX ? size + 1 : SIZE_MAX, 1, err), text,
+                     size);
 }
 
 void attn_free(void *block)
@@ -315,14 +320,7 @@ void *attn_store_alloc(struct attn_store **store, size_t count, size_t size, str
 char *attn_store_copy(struct attn_store **store, const char *text, size_t size,
                       struct attn_error *err)
 {
-    char *copy = attn_store_take(store, size + 1, err);
-
-    if (!copy)
-        return NULL;
-    if (size > 0)
-        memcpy(copy, text, size);
-    copy[size] = '\0';
-    return copy;
+    return copy_text(attn_store_take(store, size + 1, err), text, size);
 }
 
 void attn_store_release(struct attn_store **store)
