@@ -37,6 +37,33 @@ static bool find_own(const struct attn_model *model, char folder[ATTN_PATH_SIZE]
     return attn_source_has_part(source, PART);
 }
 
+/* Writes the path of the folder that keeps the types of MODEL to FOLDER. Returns false if none may,
+ * or if a file of weights cannot be found. */
+static bool find_kept(const struct attn_model *model, char folder[ATTN_PATH_SIZE])
+{
+    const struct attn_tensor_files *files = model->st;
+    uint64_t key = attn_hash_bytes(model->compute, ATTN_VERSION, strlen(ATTN_VERSION));
+
+    if (!model->types || model->encoder || model->adapter)
+        return false;
+    for (int i = 0; i < attn_tensor_files_n_shard(files); i++) {
+        struct attn_os_info info;
+
+        if (attn_os_stat(attn_tensor_files_path(files, i), &info) != 0)
+            return false;
+        key = attn_hash_mix(attn_hash_mix(key ^ (uint64_t)info.size) ^ (uint64_t)info.changed);
+    }
+    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+        const size_t n_shape = (size_t)entry.tensor.rank * sizeof *entry.tensor.shape;
+
+        key = attn_hash_bytes(key, entry.name, entry.name_size);
+        key = attn_hash_bytes(key, (const char *)entry.tensor.shape, n_shape);
+    }
+    return snprintf(folder, ATTN_PATH_SIZE, "%s/%016llx", model->types, (unsigned long long)key) <
+           ATTN_PATH_SIZE;
+}
+
 /* Returns the share KEY of ROW, 0 to 1; 0 if it has none. */
 static double share_of(const struct attn_node *row, const char *key)
 {
@@ -83,8 +110,9 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
 
     *types = NULL;
     if (!find_own(model, folder, &source))
-        source = given ? (struct attn_source){.blobs = &part, .n_blob = 1}
-                       : (struct attn_source){.directory = model->types};
+        source = given
+                     ? (struct attn_source){.blobs = &part, .n_blob = 1}
+                     : (struct attn_source){.directory = find_kept(model, folder) ? folder : NULL};
     if (model->encoder || model->adapter || !attn_source_has_part(&source, PART))
         return ATTN_OK;
     if (attn_json_read_part(&source, PART, names, &json, &failure) != ATTN_OK)
@@ -102,28 +130,7 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
 enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *folder,
                                          struct attn_error *err)
 {
-    const struct attn_tensor_files *files = model->st;
-    const size_t size = strlen(folder) + sizeof "/0123456789abcdef";
-    uint64_t key = attn_hash_bytes(model->compute, ATTN_VERSION, strlen(ATTN_VERSION));
-
-    for (int i = 0; i < attn_tensor_files_n_shard(files); i++) {
-        struct attn_os_info info;
-
-        if (model->encoder || model->adapter ||
-            attn_os_stat(attn_tensor_files_path(files, i), &info) != 0)
-            return ATTN_OK;
-        key = attn_hash_mix(attn_hash_mix(key ^ (uint64_t)info.size) ^ (uint64_t)info.changed);
-    }
-    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
-        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
-        const size_t n_shape = (size_t)entry.tensor.rank * sizeof *entry.tensor.shape;
-
-        key = attn_hash_bytes(key, entry.name, entry.name_size);
-        key = attn_hash_bytes(key, (const char *)entry.tensor.shape, n_shape);
-    }
-    ATTN_TRY(ATTN_ALLOC(model->types, size, err));
-    snprintf(model->types, size, "%s/%016llx", folder, (unsigned long long)key);
-    return ATTN_OK;
+    return ATTN_NEW(model->types, attn_strndup(folder, strlen(folder), err));
 }
 
 void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads)
@@ -131,10 +138,10 @@ void attn_head_types_keep(const struct attn_model *model, const struct attn_tabl
     struct attn_source source = {.directory = NULL};
     struct attn_error failure = {0};
     struct attn_sink *sink;
-    char path[ATTN_PATH_SIZE];
+    char folder[ATTN_PATH_SIZE], path[ATTN_PATH_SIZE];
 
-    if (!model->types || find_own(model, path, &source) ||
-        !attn_path_join(model->types, PART, path))
+    if (find_own(model, folder, &source) || !find_kept(model, folder) ||
+        !attn_path_join(folder, PART, path))
         return;
     for (char *at = path; (at = strchr(at + 1, '/'));) {
         *at = '\0';

@@ -194,7 +194,7 @@ struct attn_model {
     struct attn_model *whole;  /* owns: the decoder whose tower this is, from which it was taken */
     enum attn_compute compute; /* number format in which weights are multiplied */
     char *name;                /* owns */
-    char *types;               /* owns: the folder that keeps the types of its heads; or NULL */
+    char *types;               /* owns: the folder that keeps types of heads; or NULL */
     bool has_engine;           /* attn_model_start_engine has started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
