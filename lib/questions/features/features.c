@@ -362,7 +362,6 @@ struct features {
     struct attn_frame frame;
     const struct features_args *args;
     const struct plan *plan; /* borrowed */
-    const struct attn_dictionary *dictionary;
     struct attn_number_list queries;
     struct attn_dims own;         /* sizes of the layer */
     size_t n, n_row;              /* positions, and those that count */
@@ -387,7 +386,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     (void)err;
     f->args = frame->args;
     f->plan = frame->plan;
-    f->dictionary = f->plan->dictionary;
     f->queries = frame->request.selection.queries;
     if (frame->item)
         f->queries = attn_number_list_or(frame->item->queries, f->queries);
@@ -472,7 +470,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         else if (row == SIZE_MAX || (own != ATTN_ALL_HEADS && event->at.head != own))
             continue;
         else if (event->at.site == f->plan->at.site)
-            to = f->x + row * f->dictionary->d + first * n_col;
+            to = f->x + row * f->plan->dictionary->d + first * n_col;
         if (to)
             memcpy(to, event->data + r * event->ld, n_col * sizeof *to);
         for (size_t i = 0; i < f->plan->n && !to; i++)
@@ -508,7 +506,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &f->frame;
     const struct attn_sequence *text = &frame->run->text;
     const bool is_given = attn_number_list_is_given(&f->queries);
-    const size_t d = f->dictionary->d, n = f->plan->n;
+    const size_t d = f->plan->dictionary->d, n = f->plan->n;
     unsigned char *flags = attn_frame_alloc(frame, text->n, 1);
 
     f->n = text->n;
@@ -533,7 +531,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     for (size_t k = 0; k < f->n_row * n; k++) {
         f->pre[k] = attn_feature_pre(&f->plan->listed[k % n].feature, f->x + k / n * d, d);
         if (!isfinite(f->pre[k]))
-            return attn_dictionary_refuse(f->dictionary, f->plan->listed[k % n].i, err);
+            return attn_dictionary_refuse(f->plan->dictionary, f->plan->listed[k % n].i, err);
     }
     return ATTN_OK;
 }
@@ -552,9 +550,9 @@ static enum attn_status encode(struct features *f, size_t most, struct attn_erro
 {
     const struct attn_encoded of = {f->x, f->n_row, most, f->frame.host->pool, f->firings};
 
-    return f->plan->n > 0 && f->dictionary->kind != ATTN_DICTIONARY_TOPK
+    return f->plan->n > 0 && f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK
                ? ATTN_OK
-               : attn_dictionary_encode(f->dictionary, &of, err);
+               : attn_dictionary_encode(f->plan->dictionary, &of, err);
 }
 
 /* Returns the activation of feature I of the list in row ROW of those that count. */
@@ -562,7 +560,7 @@ static float activation_of(const struct features *f, size_t i, size_t row)
 {
     const struct listed *listed = &f->plan->listed[i];
     const struct attn_firings *firings = &f->firings[row];
-    bool fires = f->dictionary->kind != ATTN_DICTIONARY_TOPK;
+    bool fires = f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK;
 
     for (size_t k = 0; !fires && k < firings->n; k++)
         fires = firings->items[k].feature == listed->i;
@@ -714,7 +712,7 @@ static enum attn_status add_edits(void *user, size_t trial, struct attn_part_edi
                                   struct attn_error *err)
 {
     const struct features *f = user;
-    const size_t d = f->dictionary->d;
+    const size_t d = f->plan->dictionary->d;
 
     for (size_t i = 0; i < f->n_row; i++) {
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -736,7 +734,7 @@ static enum attn_status add_edits(void *user, size_t trial, struct attn_part_edi
 /* Makes the rows that count those of their features, and fills the cells L0 to COSINE of ROW. */
 static enum attn_status rebuild(struct features *f, struct attn_cell *row, struct attn_error *err)
 {
-    const size_t d = f->dictionary->d;
+    const size_t d = f->plan->dictionary->d;
     double *mean = attn_frame_alloc(&f->frame, d, sizeof *mean);
     double *made = attn_frame_alloc(&f->frame, d, sizeof *made);
     double left = 0, all = 0, cosine = 0, l0 = 0;
@@ -749,11 +747,12 @@ static enum attn_status rebuild(struct features *f, struct attn_cell *row, struc
     for (size_t i = 0; i < f->n_row; i++) {
         double along = 0, square = 0, own_square = 0;
 
-        attn_dictionary_decode(f->dictionary, &f->firings[i], made);
+        attn_dictionary_decode(f->plan->dictionary, &f->firings[i], made);
         for (size_t j = 0; j < d; j++) {
             float *x = &f->x[i * d + j];
             const double own =
-                (double)*x + (f->dictionary->is_centered ? (double)f->dictionary->shift[j] : 0);
+                (double)*x +
+                (f->plan->dictionary->is_centered ? (double)f->plan->dictionary->shift[j] : 0);
 
             *x = (float)made[j];
             left += (own - made[j]) * (own - made[j]);
