@@ -1,4 +1,4 @@
-/* forms.c - reads the values of options that have a form of their own: settings, and inputs. */
+/* forms.c - parses the values of options that are settings or inputs. */
 #include "cmd/line/options_internal.h"
 
 #include "cmd/line/report.h"
@@ -111,7 +111,7 @@ enum attn_status settings_take(struct call *call, const struct option_walk *walk
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
 
-/* The value of an option that is an input. It may begin with what it is: ids:5,17,3, image:PATH,
+/* The value of an option that is an input may begin with its kind: ids:5,17,3, image:PATH,
  * file:PATH, or text: for a text that begins like these. */
 
 enum { MOST_BYTES = 1 << 28, FIRST_BYTES = 512 };

@@ -22,7 +22,7 @@
  */
 
 struct attn_relevance {
-    const struct attn_selection *asked; /* what is wanted; borrowed */
+    const struct attn_selection *asked; /* the tensors that are wanted; borrowed */
     enum attn_site site;
     struct attn_pool *pool;
     size_t n, n_head, n_layer, n_query;
