@@ -98,9 +98,9 @@ class Firefox:
             {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
 
     def messages(self):
-        """Returns and forgets why scripts, styles and requests of pages failed."""
-        return self.of_window("const all = Services.console.getMessageArray().map(m => m.message);"
-                              "Services.console.reset(); return all.filter(m => m.includes('file:///'))")
+        """Returns and forgets why scripts, styles and requests of pages failed; what failed in Firefox's own scripts is not theirs."""
+        return self.of_window("const all = Services.console.getMessageArray().map(m => m.message); Services.console.reset();"
+                              """return all.filter(m => m.includes('file:///') && !m.includes('{file: "resource:///'))""")
 
     def wait(self, expression):
         for _ in range(1200):
