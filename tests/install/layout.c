@@ -1213,7 +1213,6 @@ static const struct {
     {"    svd", offsetof(struct attn_heads_args, svd)},
     {"    n_top", offsetof(struct attn_heads_args, n_top)},
     {"    is_own", offsetof(struct attn_heads_args, is_own)},
-    {"    random", offsetof(struct attn_heads_args, random)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

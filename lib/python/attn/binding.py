@@ -2548,7 +2548,6 @@ attn_heads_args._fields_ = [
     ("svd", c_char_p),
     ("n_top", c_size_t),
     ("is_own", c_bool),
-    ("random", c_void_p),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

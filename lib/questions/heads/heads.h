@@ -139,9 +139,6 @@ struct attn_heads_args {
     size_t n_top; /* of svd: tokens on each side; 0: 5 */
     /* The probe is of texts that the model writes itself: the types of heads that views show. */
     bool is_own;
-    /* set by this probe: the heads over random tokens, whose `induction` and `duplicate` are the
-     * types here, too */
-    const struct attn_table *random;
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

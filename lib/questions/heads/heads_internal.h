@@ -178,6 +178,8 @@ static inline size_t attn_needle_place(size_t length, double depth)
 
 /* Random ids, of which all or some are repeated: items. */
 struct attn_probes {
+    /* of the items; first, since ARGS of `heads` point to it */
+    struct attn_study_args study;
     int32_t *ids;          /* [n_id] owns; the ids from which to draw */
     size_t *order;         /* [n_id] owns; scratch */
     size_t n_id, length;   /* number of ids; of those that a probe draws */
@@ -187,12 +189,12 @@ struct attn_probes {
     uint64_t seed;
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
-    struct attn_study_args study;
     /* Of texts that the model writes, each of at most `length` tokens: */
     int32_t *texts; /* [n_input, length] owns */
     struct attn_input inputs[ATTN_MOST_OWN_TEXTS];
     size_t n_input;
-    struct attn_table *random; /* owns; the heads over a probe of random tokens */
+    /* owns; the heads over random tokens, whose `induction` and `duplicate` are types here, too */
+    struct attn_table *random;
 };
 
 /* Opens the items PROBES, and sets the length of ARGS' probe. Release PROBES also after a failure.

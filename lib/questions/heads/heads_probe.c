@@ -325,7 +325,6 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
                           : size_probe(attn_host_model(host), args, probes, err));
     probes->seed = args->probe.seed;
     args->probe.length = probes->length;
-    args->random = probes->random;
     options.inputs = args->is_own ? probes->inputs : &nothing;
     options.n_input = args->is_own ? probes->n_input : args->probe.n > 0 ? args->probe.n : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));

@@ -326,7 +326,8 @@ static void put_type(const struct attn_heads_args *args, const struct attn_head_
 /* Fills the type of head number ROW again, if it is one that random tokens show. */
 static void put_random(const struct attn_heads_args *args, size_t row, struct attn_cell *cells)
 {
-    const struct attn_table *table = args->random;
+    const struct attn_table *table =
+        args->has_probe && args->is_own ? ((const struct attn_probes *)args->study)->random : NULL;
     const struct attn_cell type = attn_table_cell(table, row, attn_table_find(table, "type"));
 
     if (attn_cell_word(&type, "induction duplicate") < SIZE_MAX)
