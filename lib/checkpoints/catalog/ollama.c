@@ -127,8 +127,7 @@ static enum attn_status list_manifests(const char *store, struct attn_path_names
             status = attn_path_names_add(names, tree.names[k], err);
         attn_path_names_release(&tree);
     }
-    if (names->n > 1)
-        qsort(names->names, names->n, sizeof *names->names, compare_manifests);
+    ATTN_SORT(names->names, names->n, compare_manifests);
     for (size_t i = 0; i < names->n; i++) {
         if (n > 0 && strcmp(names->names[n - 1], names->names[i]) == 0)
             attn_free(names->names[i]);

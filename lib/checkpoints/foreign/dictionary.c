@@ -763,8 +763,7 @@ enum attn_status attn_firings_add(struct attn_firings *row, size_t most, struct 
 
 void attn_firings_sort(struct attn_firings *row)
 {
-    if (row->n > 0)
-        qsort(row->items, row->n, sizeof *row->items, by_activation);
+    ATTN_SORT(row->items, row->n, by_activation);
 }
 
 /* Adds the features whose products are in BLOCK, and their SCALES, to row number ROW. */

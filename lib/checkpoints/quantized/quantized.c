@@ -361,8 +361,7 @@ static enum attn_status fill(struct maker *maker, const struct attn_config *conf
 
     ATTN_TRY(attn_monitor_create(1, &maker->monitor, err));
     ATTN_TRY(attn_coded_list_fill(&maker->scheme, config, files, &maker->list, err));
-    if (maker->list.n > 0)
-        qsort(maker->list.items, maker->list.n, sizeof *maker->list.items, compare);
+    ATTN_SORT(maker->list.items, maker->list.n, compare);
     maker->shown = (struct attn_quantization){
         names[maker->scheme.quantizer], maker->scheme.common.bits, maker->scheme.common.group_size};
     return ATTN_OK;

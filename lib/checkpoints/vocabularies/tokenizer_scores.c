@@ -64,8 +64,7 @@ static enum attn_status find_characters(struct scoring *scoring, uint8_t *is_see
             model->characters[n_character++] = code_point;
         }
     }
-    if (n_character > 0)
-        qsort(model->characters, n_character, sizeof *model->characters, compare_code_points);
+    ATTN_SORT(model->characters, n_character, compare_code_points);
     model->n_character = n_character;
     return ATTN_OK;
 }

@@ -24,6 +24,8 @@ void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 
 /* Allocates N zeroed elements for POINTER: ATTN_TRY(ATTN_ALLOC(list->items, n, err)). */
 #define ATTN_ALLOC(pointer, n, err) ATTN_NEW(pointer, attn_alloc((n), sizeof *(pointer), (err)))
+/* Sorts ITEMS [n], which may be NULL if N is 0. */
+#define ATTN_SORT(items, n, compare) ((n) > 0 ? qsort(items, n, sizeof *(items), compare) : (void)0)
 
 /* Like attn_alloc, but not zeroed, for large buffers that are written before they are read. */
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);

@@ -488,8 +488,7 @@ static enum attn_status read_all_beside(struct added_files *files, struct attn_t
     for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
         roles[i].is_needed = false;
     ATTN_TRY(read_sources(files, roles, err));
-    if (files->n_listed > 1)
-        qsort(files->entries, files->n_listed, sizeof *files->entries, compare_ids);
+    ATTN_SORT(files->entries, files->n_listed, compare_ids);
     files->has_new = has_new(files);
     for (size_t i = 0; i < files->n; i++) {
         struct entry *entry = &files->entries[i];

@@ -280,8 +280,7 @@ static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
 {
     const struct attn_found_cell least = a->n_cell > 0 ? a->cells[0] : (struct attn_found_cell){0};
 
-    if (a->n_found > 0)
-        qsort(a->found, a->n_found, sizeof *a->found, attn_found_cell_compare);
+    ATTN_SORT(a->found, a->n_found, attn_found_cell_compare);
     for (size_t i = 0; i < a->n_found && i < a->n_most; i++) {
         if (fabs(a->found[i].value) < fabs(least.value))
             break;
@@ -303,8 +302,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(join_mlps(a, err));
-    if (a->n_cell > 0)
-        qsort(a->cells, a->n_cell, sizeof *a->cells, attn_found_cell_compare);
+    ATTN_SORT(a->cells, a->n_cell, attn_found_cell_compare);
     for (size_t i = 0; i < a->n_cell; i++)
         ATTN_TRY(append(a, &a->cells[i], err));
     return attn_table_set_about(

@@ -146,8 +146,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     attn_pool_run(frame->host->pool, similarity->n_pair, compare, similarity);
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
-    if (similarity->n_pair > 0)
-        qsort(similarity->pairs, similarity->n_pair, sizeof *similarity->pairs, by_likeness);
+    ATTN_SORT(similarity->pairs, similarity->n_pair, by_likeness);
     for (size_t i = 0; i < similarity->n_pair && (n_most == 0 || i < n_most); i++) {
         const struct pair *pair = &similarity->pairs[i];
         struct attn_cell row[N_COLUMN] = {attn_cell_missing()}, *cell = row;

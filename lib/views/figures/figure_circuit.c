@@ -10,6 +10,7 @@
  * circuit keeps, if it was run. Tables without places, those of items, have one column. */
 #include "figures/figure_streams.h"
 
+#include "base/memory.h"
 #include "base/text/escape.h"
 #include "figures/table_axis.h"
 #include "measures/head_kind.h"
@@ -174,8 +175,7 @@ static int by_height(const void *a, const void *b)
  * carry most have one each. */
 static void sort_plates(struct layout *layout)
 {
-    if (layout->n_plate > 0)
-        qsort(layout->plates, layout->n_plate, sizeof *layout->plates, by_height);
+    ATTN_SORT(layout->plates, layout->n_plate, by_height);
     while (layout->n_column > MOST_COLUMNS)
         drop_column(layout);
     for (size_t i = 0; i < layout->n_plate; i++)
@@ -749,8 +749,7 @@ static enum attn_status read_edges(struct attn_figure_pen *pen, struct layout *l
         layout->n_edge += isfinite(edge->rank.number) && read_part(&from, &edge->from) &&
                           read_part(&to, &edge->to);
     }
-    if (layout->n_edge > 0)
-        qsort(layout->edges, layout->n_edge, sizeof *layout->edges, attn_figure_by_rank);
+    ATTN_SORT(layout->edges, layout->n_edge, attn_figure_by_rank);
     layout->n_drawn = layout->n_edge < MOST_LINKS ? layout->n_edge : MOST_LINKS;
     ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->plates, 2 * layout->n_drawn, err));
     for (size_t i = 0; i < layout->n_drawn; i++) {

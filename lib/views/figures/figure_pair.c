@@ -5,6 +5,7 @@
 #include "figures/figure_internal.h"
 #include "figures/figure_streams.h"
 
+#include "base/memory.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
 #include "tables/table_internal.h"
@@ -203,8 +204,7 @@ static void place_columns(struct attn_figure_pen *pen, struct pair_layout *layou
 
     for (size_t i = 0; i < layout->n; i++)
         layout->order[i] = layout->columns[i].weight;
-    if (layout->n > 0)
-        qsort(layout->order, layout->n, sizeof *layout->order, largest_first);
+    ATTN_SORT(layout->order, layout->n, largest_first);
     layout->width = keep_columns(pen, layout, least, BETWEEN);
     for (size_t n = layout->n; layout->width > room && n > 1 && least < 2;) {
         n -= n / 16 + 1;
@@ -279,8 +279,7 @@ static void add_arcs(struct attn_figure_pen *pen, struct pair_layout *layout, si
                                                   .width = ATTN_ARC_WIDEST * fmin(1, weight)};
     }
     attn_bows_lay_out(layout->bows, n, ATTN_ARC_WIDEST, ATTN_ARC_CROWN);
-    if (n > 0)
-        qsort(layout->bows, n, sizeof *layout->bows, widest_first);
+    ATTN_SORT(layout->bows, n, widest_first);
     for (size_t i = 0; i < n; i++) {
         const struct column *column = &layout->columns[layout->bows[i].key];
         const struct attn_cell key =

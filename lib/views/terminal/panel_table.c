@@ -61,8 +61,7 @@ static int compare_panels(const void *a, const void *b)
 
 void attn_text_panels_sort(struct attn_text_panels *panels)
 {
-    if (panels->n > 0)
-        qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
+    ATTN_SORT(panels->items, panels->n, compare_panels);
 }
 
 /* Appends a panel like SHAPE and allocates its cells. */

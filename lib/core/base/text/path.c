@@ -49,8 +49,7 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
     struct listing listing = {folder, ATTN_OK, err};
 
     (void)attn_os_list(path, list_name, &listing);
-    if (folder->n > 1)
-        qsort(folder->names, folder->n, sizeof *folder->names, compare_names);
+    ATTN_SORT(folder->names, folder->n, compare_names);
     return listing.status;
 }
 
