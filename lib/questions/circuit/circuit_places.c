@@ -126,18 +126,19 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
 
 /* --- Paths ------------------------------------------------------------------------------------ */
 
-/* The strongest ways on from each writer to the logits, and to it from the input. */
+/* The strongest ways on from a writer to the logits, and to it from the input. */
+struct way {
+    double on, back;     /* the largest product of scores to the logits; from the input */
+    size_t next, before; /* the writer after it, n_writer for the logits; the writer before it */
+    size_t then;         /* scratch */
+    bool is_listed;      /* on a path so far */
+};
+
 struct ways {
     const struct attn_wiring *edges;
     const double *scores;        /* [n_reader, n_writer] */
     const unsigned char *chosen; /* [n_reader, n_writer] */
-    struct attn_store *store;    /* owns; has the arrays that follow */
-    /* [n_writer]; on: the largest product of scores to the logits, and the writer after it,
-     * n_writer for the logits; back: the same from the input */
-    double *on, *back;
-    size_t *next, *before;
-    size_t *back_to; /* [n_writer] scratch */
-    bool *is_listed; /* [n_writer] writers of the paths so far */
+    struct way *of;              /* [n_writer] owns */
 };
 
 /* Returns the largest |score| of the edges from writer FROM to readers of writer TO, or the logits
@@ -168,29 +169,24 @@ static enum attn_status find_ways(struct ways *ways, struct attn_error *err)
 {
     const size_t n = ways->edges->n_writer;
 
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->on, n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->back, n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->next, n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->before, n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->back_to, n, err));
-    ATTN_TRY(ATTN_STORE_ALLOC(&ways->store, ways->is_listed, n, err));
+    ATTN_TRY(ATTN_ALLOC(ways->of, n, err));
     for (size_t w = n; w-- > 0;)
         for (size_t to = w + 1; to <= n; to++) {
-            const double product = step(ways, w, to) * (to < n ? ways->on[to] : 1);
+            const double product = step(ways, w, to) * (to < n ? ways->of[to].on : 1);
 
-            if (product > ways->on[w]) {
-                ways->on[w] = product;
-                ways->next[w] = to;
+            if (product > ways->of[w].on) {
+                ways->of[w].on = product;
+                ways->of[w].next = to;
             }
         }
-    ways->back[0] = 1;
+    ways->of[0].back = 1;
     for (size_t w = 1; w < n; w++)
         for (size_t from = 0; from < w; from++) {
-            const double product = step(ways, from, w) * ways->back[from];
+            const double product = step(ways, from, w) * ways->of[from].back;
 
-            if (product > ways->back[w]) {
-                ways->back[w] = product;
-                ways->before[w] = from;
+            if (product > ways->of[w].back) {
+                ways->of[w].back = product;
+                ways->of[w].before = from;
             }
         }
     return ATTN_OK;
@@ -205,20 +201,18 @@ static void append_part(const struct ways *ways, size_t w, const char *const wor
     attn_wire_node_name(&ways->edges->writers[w], name);
     attn_buffer_append_string(text, w == 0 ? words[0] : name);
     attn_buffer_append_string(text, " -> ");
-    ways->is_listed[w] = true;
+    ways->of[w].is_listed = true;
 }
 
 /* Appends the strongest path through writer W, from the input to the logits, WORDS[1]. */
 static void append_path(const struct ways *ways, size_t w, const char *const words[2],
                         struct attn_buffer *text)
 {
-    size_t n = 0;
-
-    for (size_t at = w; at != 0; at = ways->before[at])
-        ways->back_to[n++] = ways->before[at];
-    while (n > 0)
-        append_part(ways, ways->back_to[--n], words, text);
-    for (size_t at = w; at < ways->edges->n_writer; at = ways->next[at])
+    for (size_t at = w; at != 0; at = ways->of[at].before)
+        ways->of[ways->of[at].before].then = at;
+    for (size_t at = 0; at != w; at = ways->of[at].then)
+        append_part(ways, at, words, text);
+    for (size_t at = w; at < ways->edges->n_writer; at = ways->of[at].next)
         append_part(ways, at, words, text);
     attn_buffer_append_string(text, words[1]);
 }
@@ -232,8 +226,8 @@ static size_t find_next(const struct ways *ways)
     double most = 0;
 
     for (size_t w = 1; w < n; w++)
-        if (!ways->is_listed[w] && ways->on[w] * ways->back[w] > most) {
-            most = ways->on[w] * ways->back[w];
+        if (!ways->of[w].is_listed && ways->of[w].on * ways->of[w].back > most) {
+            most = ways->of[w].on * ways->of[w].back;
             best = w;
         }
     return best;
@@ -252,6 +246,6 @@ enum attn_status attn_circuit_paths(const struct attn_wiring *edges, const doubl
         attn_buffer_append_string(text, i > 0 ? "\n" : "");
         append_path(&ways, find_next(&ways), words, text);
     }
-    attn_store_release(&ways.store);
+    attn_free(ways.of);
     return status == ATTN_OK ? attn_buffer_check(text, err) : status;
 }
