@@ -422,7 +422,7 @@ static enum attn_status find_places(struct attn_circuit_state *circuit, const do
         attn_frame_alloc(&patch->frame, patch->edges.n_writer, sizeof *places);
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    ATTN_TRY(attn_circuit_find_places(&patch->edges, sums, patch->frame.run, places, err));
+    ATTN_TRY(attn_circuit_find_places(&patch->edges, sums, patch->frame.run, NULL, places, err));
     circuit->places = places;
     if (tokens->bytes)
         cells[2] =

@@ -125,10 +125,11 @@ enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
 
 /* --- circuit_places.c ------------------------------------------------------------------------- */
 
-/* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, or if that is
- * NULL leaves sums and positions as they are; and from a pass over RUN, the clean text. */
+/* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, and from a pass
+ * over RUN, the clean text. If SUMS is NULL, RUN is performed for RESULT, and all positions are
+ * that of its first prediction. */
 enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
-                                          const struct attn_run *run,
+                                          struct attn_run *run, struct attn_result *result,
                                           struct attn_circuit_place *places,
                                           struct attn_error *err);
 

@@ -17,8 +17,9 @@ struct looking {
     const struct attn_wiring *edges;
     struct attn_circuit_place *places; /* [n_writer] */
     struct attn_metric_settings settings;
-    struct attn_parks *parks[2];   /* own */
-    struct attn_head_mixes *mixes; /* owns */
+    struct attn_parks *parks[2];      /* own */
+    struct attn_head_mixes *mixes;    /* owns */
+    const struct attn_result *result; /* of the run; or NULL */
 };
 
 static enum attn_status on_parks(void *user, struct attn_error *err)
@@ -27,6 +28,8 @@ static enum attn_status on_parks(void *user, struct attn_error *err)
 
     (void)err;
     looking->settings.is_parked = attn_parks_find(looking->parks[0]);
+    for (size_t w = 0; looking->result && w < looking->edges->n_writer; w++)
+        looking->places[w].position = looking->result->predictions.top[0].position;
     return ATTN_OK;
 }
 
@@ -64,9 +67,10 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Finds keys and kinds of all heads in RUN, the clean text. */
-static enum attn_status look(struct looking *looking, const struct attn_run *run,
-                             struct attn_error *err)
+/* Finds keys and kinds of all heads in RUN, the clean text, which is performed for RESULT if that
+ * is given. */
+static enum attn_status look(struct looking *looking, struct attn_run *run,
+                             struct attn_result *result, struct attn_error *err)
 {
     const struct attn_wiring *edges = looking->edges;
     const struct attn_dims *dims = attn_selection_dims(run->selection);
@@ -75,7 +79,9 @@ static enum attn_status look(struct looking *looking, const struct attn_run *run
                                .on_event = on_event,
                                .user = looking,
                                .parks = looking->parks,
-                               .on_parks = on_parks};
+                               .on_parks = on_parks,
+                               .performs = result ? run : NULL,
+                               .result = result};
     enum attn_status status;
 
     looking->settings = attn_run_metric_settings(run);
@@ -97,17 +103,17 @@ static enum attn_status look(struct looking *looking, const struct attn_run *run
 }
 
 enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
-                                          const struct attn_run *run,
+                                          struct attn_run *run, struct attn_result *result,
                                           struct attn_circuit_place *places, struct attn_error *err)
 {
-    struct looking looking = {.edges = edges, .places = places};
+    struct looking looking = {.edges = edges, .places = places, .result = result};
     enum attn_status status;
 
-    for (size_t w = 0; sums && w < edges->n_writer; w++) {
+    for (size_t w = 0; w < edges->n_writer; w++) {
         double most = 0;
 
         places[w] = (struct attn_circuit_place){.weight = (double)NAN};
-        for (size_t p = 0; p < edges->n; p++) {
+        for (size_t p = 0; sums && p < edges->n; p++) {
             const double sum = sums[w * edges->n + p];
 
             places[w].sum += sum;
@@ -117,7 +123,7 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
             places[w].position = p;
         }
     }
-    status = look(&looking, run, err);
+    status = look(&looking, run, result, err);
     attn_head_mixes_free(looking.mixes);
     for (int i = 0; i < 2; i++)
         attn_parks_free(looking.parks[i]);

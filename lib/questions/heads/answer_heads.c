@@ -55,12 +55,9 @@ static bool is_word_of_text(const struct answer *answer, const struct attn_candi
 
 static enum attn_status choose(struct answer *answer, struct attn_error *err)
 {
-    const struct attn_candidate *top;
-    size_t n;
+    const struct attn_candidate *top = answer->result.predictions.top;
+    const size_t n = answer->result.predictions.n_top;
 
-    ATTN_TRY(attn_run_perform(answer->run, NULL, &answer->result, err));
-    top = answer->result.predictions.top;
-    n = answer->result.predictions.n_top;
     if (n < 2 || top[n - 1].position != top[0].position || answer->run->source.n > 0 ||
         attn_before_n_own(&answer->run->before) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -73,23 +70,25 @@ static enum attn_status choose(struct answer *answer, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Finds what each part writes, biases with the embedding, and where heads look: two passes. */
+/* Finds where heads look, the answer, and what each part writes, biases with the embedding: two
+ * passes. REQUEST is of the run. */
 static enum attn_status find_parts(struct attn_host *host, const struct attn_request *request,
                                    struct answer *answer, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(answer->run->model);
-    const int64_t query = (int64_t)answer->target->position;
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_table *parts;
+    int64_t query;
 
+    ATTN_TRY(attn_wiring_list(config, &answer->edges, err));
+    ATTN_TRY(ATTN_ALLOC(answer->places, answer->edges.n_writer, err));
+    ATTN_TRY(attn_circuit_find_places(&answer->edges, NULL, answer->run, &answer->result,
+                                      answer->places, err));
+    ATTN_TRY(choose(answer, err));
+    query = (int64_t)answer->target->position;
     args.answer.target_id = &answer->target->id;
     args.answer.foil_id = &answer->foil->id;
     args.answer.at = (struct attn_number_list){.items = &query, .n = 1};
-    ATTN_TRY(attn_wiring_list(config, &answer->edges, err));
-    ATTN_TRY(ATTN_ALLOC(answer->places, answer->edges.n_writer, err));
-    for (size_t w = 0; w < answer->edges.n_writer; w++)
-        answer->places[w] =
-            (struct attn_circuit_place){.position = (size_t)query, .weight = (double)NAN};
     ATTN_TRY(attn_attribute(host, request, &args, &parts, err));
     for (size_t i = 0; i < attn_table_n_row(parts); i++) {
         const struct attn_cell part = attn_table_cell(parts, i, attn_table_find(parts, "part"));
@@ -105,7 +104,7 @@ static enum attn_status find_parts(struct attn_host *host, const struct attn_req
                 attn_table_cell(parts, i, attn_table_find(parts, "value")).real;
     }
     attn_table_free(parts);
-    return attn_circuit_find_places(&answer->edges, NULL, answer->run, answer->places, err);
+    return ATTN_OK;
 }
 
 /* Appends the row of PART, whose PLACE has its value and, of a head, its key. */
@@ -180,7 +179,6 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     request.predict = (struct attn_request_predict){.top = MOST_NEXT};
     request.outputs = (struct attn_request_outputs){.precision = -1};
     ATTN_TRY(attn_run_open(host, NULL, &request, &answer->run, err));
-    ATTN_TRY(choose(answer, err));
     request.selection.queries = (struct attn_number_list){0};
     request.predict.top = 0;
     ATTN_TRY(find_parts(host, &request, answer, err));
