@@ -434,7 +434,7 @@ static enum attn_status keep_types(struct attn_host *host, const struct model_ar
     enum attn_status status = ATTN_OK;
 
     if (folder && !(given && strcmp(given, "off") == 0) && !args->config && !args->vocab)
-        status = attn_head_types_keep_in(host->model, folder, err);
+        status = attn_heads_keep_types(host, folder, err);
     free(folder);
     return status;
 }

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import struct
 import sys
 import tempfile
@@ -492,6 +493,25 @@ class Pictures(TestCase):
             model().run(KEYS).show()
         self.assertIn("cabinet", out.getvalue())
         self.assertNotIn("--", out.getvalue())
+
+    @needs_sources
+    @needs_cli
+    def test_heads_have_the_types_that_the_tool_keeps(self):
+        def letters(**options):
+            with attn.open(TINY, **options) as m:
+                return re.findall(">([a-z>.=?-])</text>", m.run("The was on").svg(figure="under", queries="-1"))
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, {"ATTN_CLI_CACHE": f"{folder}/attn-cli"}):
+            self.assertEqual(letters(), [])
+            cli("probe", "-q", "-m", TINY, "texts")
+            drawn = cli("run", "-q", "-m", TINY, "--queries=-1", "--figure=under", "--svg=-", "The was on").decode()
+            self.assertEqual(letters(), re.findall(">([a-z>.=?-])</text>", drawn))
+            self.assertTrue(letters())
+            self.assertEqual(letters(config=TINY / "config.json"), [])
+            os.environ["ATTN_CLI_CACHE"] = "off"
+            self.assertEqual(letters(), [])
+            os.environ["ATTN_CLI_CACHE"], os.environ["XDG_CACHE_HOME"] = "", folder
+            self.assertTrue(letters())
 
     def test_show_displays_in_a_notebook(self):
         shown = []

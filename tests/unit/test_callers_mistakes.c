@@ -235,6 +235,9 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");
     REFUSED(attn_heads(host, NULL, NULL, &table, &err), "request");
+    REFUSED(attn_heads_keep_types(host, NULL, &err), "folder");
+    ck_assert(attn_heads_keep_types(host, "a", NULL) == ATTN_OK);
+    ck_assert(attn_heads_keep_types(host, "b", NULL) == ATTN_OK);
     REFUSED(attn_question_ask(NULL, NULL, NULL, &err), "asked");
     REFUSED(attn_question_ask(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
     REFUSED(

@@ -127,12 +127,6 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
     return status;
 }
 
-enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *folder,
-                                         struct attn_error *err)
-{
-    return ATTN_NEW(model->types, attn_strndup(folder, strlen(folder), err));
-}
-
 void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads)
 {
     struct attn_source source = {.directory = NULL};

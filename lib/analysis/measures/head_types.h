@@ -15,11 +15,5 @@
 enum attn_status attn_head_types_read(const struct attn_model *model, const struct attn_blob *given,
                                       struct attn_head_type **types, struct attn_error *err);
 
-/* Lets the types of MODEL, unless it brings them along, be kept below FOLDER, in a folder that is
- * named by the version and the weights: sizes and times of their files, names and shapes of the
- * tensors. The only failure is ATTN_NO_MEMORY. */
-enum attn_status attn_head_types_keep_in(struct attn_model *model, const char *folder,
-                                         struct attn_error *err);
-
 /* Keeps the types of HEADS, the table of `probe` texts, where MODEL may, or nothing on failure. */
 void attn_head_types_keep(const struct attn_model *model, const struct attn_table *heads);

@@ -2845,6 +2845,7 @@ FUNCTIONS = {
     "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_heads": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_heads_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_heads_keep_types": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_release": (None, [POINTER(attn_attention_args)]),

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_int, c_void_p, create_string_buffer
 from . import binding as c
 from . import library
 from .library import call, default, interruptible, lib, on_note, path_bytes, take_notes
-from .places import catalog
+from .places import catalog, kept_types
 from .values import choice, flag, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
@@ -71,7 +71,10 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
         call("attn_catalog_find_projector", byref(catalog()), asked, projector)
         _override(found.source, {**overrides, "projector": projector.value or None})
         call("attn_host_create", byref(found.source), byref(options), byref(pointer))
-        return Host(pointer, cancel, (found, asked))
+        host, folder = Host(pointer, cancel, (found, asked)), kept_types()
+        if folder and not overrides.get("config") and not overrides.get("vocab"):
+            call("attn_heads_keep_types", pointer, folder)
+        return host
 
     return interruptible(create, cancel)
 

@@ -71,6 +71,13 @@ def catalog() -> c.attn_catalog:
     return found
 
 
+def kept_types() -> bytes | None:
+    """The folder in which attn-cli keeps types of heads; None: nowhere."""
+    given = os.environ.get("ATTN_CLI_CACHE")
+    folder = given or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "attn-cli")
+    return None if given == "off" else os.fsencode(os.path.expanduser(folder))
+
+
 def models() -> Table:
     """All models that have a name: built in, shipped, of Hugging Face, LM Studio and Ollama. Nothing is downloaded."""
     table = c_void_p()

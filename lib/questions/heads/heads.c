@@ -779,3 +779,12 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 ATTN_ASKS(heads)
+
+enum attn_status attn_heads_keep_types(struct attn_host *host, const char *folder,
+                                       struct attn_error *err)
+{
+    ATTN_NEED(err, host, folder);
+    ATTN_TRY(attn_host_check_model(host, err));
+    attn_free(host->model->types);
+    return ATTN_NEW(host->model->types, attn_strndup(folder, strlen(folder), err));
+}

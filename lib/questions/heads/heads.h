@@ -149,4 +149,10 @@ ATTN_API enum attn_status attn_heads(struct attn_host *host, const struct attn_r
                                      const struct attn_heads_args *args, struct attn_table **table,
                                      struct attn_error *err);
 
+/* Reads types of heads, unless HOST's model brings them along, in FOLDER and keeps them there, in a
+ * folder named by the version and the weights: sizes and times of their files, names and shapes of
+ * the tensors. Call it before the first run. */
+ATTN_API enum attn_status attn_heads_keep_types(struct attn_host *host, const char *folder,
+                                                struct attn_error *err);
+
 #endif

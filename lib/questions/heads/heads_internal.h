@@ -178,15 +178,14 @@ static inline size_t attn_needle_place(size_t length, double depth)
 
 /* Random ids, of which all or some are repeated: items. */
 struct attn_probes {
-    /* of the items; first, since ARGS of `heads` point to it */
-    struct attn_study_args study;
+    struct attn_study_args study; /* of the items; first, since ARGS of `heads` point to it */
+    uint64_t seed;
     int32_t *ids;          /* [n_id] owns; the ids from which to draw */
     size_t *order;         /* [n_id] owns; scratch */
     size_t n_id, length;   /* number of ids; of those that a probe draws */
     size_t again, n_again; /* ids from number `again` on that come again; how many of them */
     size_t n_front;        /* 1 if BOS is in front of the random tokens, else 0 */
     int32_t bos;
-    uint64_t seed;
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
     /* Of texts that the model writes, each of at most `length` tokens: */

@@ -10,7 +10,6 @@
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "machine/frame.h"
-#include "machine/questions.h"
 #include "machine/questions_internal.h"
 #include "sites/trial.h"
 #include "trace/capture.h"

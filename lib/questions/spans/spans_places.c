@@ -128,8 +128,7 @@ static enum attn_status list_places(struct attn_spans_run *spans, struct attn_er
     n = spans->n_span;
     if (item)
         ATTN_TRY(add_places(spans, item->places, item->n_place, &capacity, err));
-    if (spans->n_span > n)
-        qsort(spans->items + n, spans->n_span - n, sizeof *spans->items, by_name);
+    ATTN_SORT(spans->items + n, spans->n_span - n, by_name);
     ATTN_TRY(add_messages(spans, &capacity, err));
     return add_regions(spans, &capacity, err);
 }
