@@ -665,55 +665,25 @@ static const struct attn_table_view key_views[] = {
 };
 
 #define COMMON                                                                                     \
-    .question = &attn_question_sinks, .state_size = sizeof(struct sinks),                          \
+    .name = "sinks", .question = &attn_question_sinks, .state_size = sizeof(struct sinks),         \
     .items.study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
-static const struct attn_procedure of_heads = {
-    .name = "sinks",
-    COMMON,
-    ATTN_PROCEDURE_TABLE(head_columns, head_views),
-    .ask = ask_heads,
-};
-
-static const struct attn_procedure of_tokens = {
-    .name = "sinks",
-    COMMON,
-    ATTN_PROCEDURE_COLUMNS(token_columns),
-    .items.is_keyed = true,
-    .sort = "rate",
-    .ask = ask_tokens,
-};
-
-static const struct attn_procedure of_layers = {
-    .name = "sinks",
-    COMMON,
-    ATTN_PROCEDURE_TABLE(layer_columns, layer_views),
-    .ask = ask_layers,
-};
-
-static const struct attn_procedure of_parks = {
-    .name = "sinks",
-    COMMON,
-    ATTN_PROCEDURE_COLUMNS(park_columns),
-    .ask = ask_parks,
-};
-
-static const struct attn_procedure of_keys = {
-    .name = "sinks",
-    COMMON,
-    ATTN_PROCEDURE_TABLE(key_columns, key_views),
-    .ask = ask_keys,
+static const struct attn_procedure procedures[] = {
+    [ATTN_SINKS_BY_HEAD] = {COMMON, ATTN_PROCEDURE_TABLE(head_columns, head_views),
+                            .ask = ask_heads},
+    [ATTN_SINKS_BY_TOKEN] = {COMMON, ATTN_PROCEDURE_COLUMNS(token_columns), .items.is_keyed = true,
+                             .sort = "rate", .ask = ask_tokens},
+    [ATTN_SINKS_BY_LAYER] = {COMMON, ATTN_PROCEDURE_TABLE(layer_columns, layer_views),
+                             .ask = ask_layers},
+    [ATTN_SINKS_BY_PARK] = {COMMON, ATTN_PROCEDURE_COLUMNS(park_columns), .ask = ask_parks},
+    [ATTN_SINKS_BY_KEY] = {COMMON, ATTN_PROCEDURE_TABLE(key_columns, key_views), .ask = ask_keys},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_sinks_args *args = given;
 
-    return args->by == ATTN_SINKS_BY_TOKEN   ? &of_tokens
-           : args->by == ATTN_SINKS_BY_LAYER ? &of_layers
-           : args->by == ATTN_SINKS_BY_PARK  ? &of_parks
-           : args->by == ATTN_SINKS_BY_KEY   ? &of_keys
-                                             : &of_heads;
+    return &procedures[args->by <= ATTN_SINKS_BY_KEY ? args->by : ATTN_SINKS_BY_HEAD];
 }
 
 ATTN_ASKS(sinks)

@@ -788,18 +788,16 @@ static void draw(const void *given, struct attn_drawn *drawn)
     .items.take_item = take_item, .choose = choose, .prepare = prepare, .shows = shows,            \
     .draw = draw, .ask = ask, .release = release
 
-static const struct attn_procedure of_heads = {PROCEDURE, ATTN_PROCEDURE_VIEWS(head_views),
-                                               .items.is_keyed = true};
-static const struct attn_procedure of_spans = {PROCEDURE, ATTN_PROCEDURE_VIEWS(span_views),
-                                               .items.is_keyed = true};
-static const struct attn_procedure of_steps = {PROCEDURE, ATTN_PROCEDURE_VIEWS(step_views),
-                                               .items.is_listed = true, .items.is_ragged = true};
+static const struct attn_procedure procedures[] = {
+    [ATTN_SPANS_BY_HEAD] = {PROCEDURE, ATTN_PROCEDURE_VIEWS(head_views), .items.is_keyed = true},
+    [ATTN_SPANS_BY_SPAN] = {PROCEDURE, ATTN_PROCEDURE_VIEWS(span_views), .items.is_keyed = true},
+    [ATTN_SPANS_BY_STEP] = {PROCEDURE, ATTN_PROCEDURE_VIEWS(step_views), .items.is_listed = true,
+                            .items.is_ragged = true},
+};
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_spans_args *args = given;
 
-    return args->by == ATTN_SPANS_BY_STEP   ? &of_steps
-           : args->by == ATTN_SPANS_BY_SPAN ? &of_spans
-                                            : &of_heads;
+    return &procedures[args->by <= ATTN_SPANS_BY_STEP ? args->by : ATTN_SPANS_BY_HEAD];
 }
