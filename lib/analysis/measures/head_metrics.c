@@ -79,13 +79,14 @@ static bool entropy_row(const struct attn_metric_row *row, double *terms)
     return cells->n > 0;
 }
 
-static void entropy_values(const double *sums, double *values)
+/* Two means, each over rows of its own: the number of rows, and the sum over them. */
+static void two_means(const double *sums, double *values)
 {
-    values[0] = sums[ENTROPY] / sums[N_ROW]; /* NaN if there are no rows */
-    values[1] = sums[ENTROPY_NORM] / sums[N_NORM];
+    values[0] = sums[1] / sums[0]; /* NaN if there are no rows */
+    values[1] = sums[3] / sums[2];
 }
 
-METRIC(entropy, 2, N_ENTROPY_TERM, ATTN_METRIC_NO_PLACES, entropy_values);
+METRIC(entropy, 2, N_ENTROPY_TERM, ATTN_METRIC_NO_PLACES, two_means);
 
 /* max: the largest weight of a row (the confidence of Voita et al. 2019). */
 static bool max_row(const struct attn_metric_row *row, double *terms)
@@ -153,13 +154,7 @@ static bool self_row(const struct attn_metric_row *row, double *terms)
     return !row->is_cross;
 }
 
-static void self_values(const double *sums, double *values)
-{
-    values[0] = sums[ALL] / sums[N_ALL]; /* NaN if there are no rows */
-    values[1] = sums[LATER] / sums[N_LATER];
-}
-
-METRIC(self, 2, N_SELF_TERM, ATTN_METRIC_NO_PLACES, self_values);
+METRIC(self, 2, N_SELF_TERM, ATTN_METRIC_NO_PLACES, two_means);
 
 /* previous: the weight on the token before, for queries that have one. (TransformerLens's
  * head_detector divides by the sum of all weights, also those of the first row, so its value is
