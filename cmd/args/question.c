@@ -294,11 +294,11 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->reuse = true;
     if (items->asked.each.path)
         ATTN_TRY(check_each(question, items->asked.each.path, err));
-    ATTN_TRY(question_open(question, err));
-    items_ask_each(items, question->call, &question->items);
     question->study = &question->items.args;
     if (row)
         memcpy((char *)question->how + row->study, &question->study, sizeof question->study);
+    ATTN_TRY(question_open(question, err));
+    items_ask_each(items, question->call, &question->items);
     return ATTN_OK;
 }
 

@@ -20,8 +20,8 @@ static const struct {
 
 /* Fields with which messages begin. */
 static const char *const subjects[] = {
-    "layers", "heads", "queries", "sites",   "ablate",  "knockouts",     "patches", "from", "to",
-    "at",     "sets",  "steer",   "project", "rescale", "baseline_keep", "tiles",   "svd",
+    "baseline_keep", "queries", "project", "feature", "ablate", "sites", "tiles", "sets", "to",
+    "knockouts",     "patches", "rescale", "layers",  "heads",  "steer", "from",  "svd",  "at",
 };
 
 enum { NAME_SIZE = 32 };

@@ -658,6 +658,17 @@ void attn_dictionary_free(struct attn_dictionary *dictionary)
     attn_free(dictionary);
 }
 
+struct attn_quote attn_dictionary_tensor(const struct attn_location *at)
+{
+    struct attn_quote name;
+    const int n = snprintf(name.text, sizeof name.text, "%s of layer %d", attn_site_name(at->site),
+                           at->layer);
+
+    if (at->head != ATTN_ALL_HEADS)
+        snprintf(name.text + n, sizeof name.text - (size_t)n, ", head %d", at->head);
+    return name;
+}
+
 /* --- Encoding --------------------------------------------------------------------------------- */
 
 /* The encoder is multiplied in blocks of features, of which each row keeps the largest. */

@@ -62,6 +62,9 @@ enum attn_status attn_dictionary_open(const char *path, struct attn_dictionary *
                                       struct attn_error *err);
 void attn_dictionary_free(struct attn_dictionary *dictionary); /* NULL is allowed */
 
+/* Returns the tensor AT in words: "z of layer 2, head 5". */
+struct attn_quote attn_dictionary_tensor(const struct attn_location *at);
+
 /* --- Features of vectors ---------------------------------------------------------------------- */
 
 /* One feature: pre is constant + x column. */

@@ -78,7 +78,7 @@ static enum attn_status copy_all(const struct attn_tensor_files *files, const ch
 struct taken_out {
     struct attn_sae_feature feature;
     float factor, offset;
-    char remark[256];
+    char remark[448];
     double column[]; /* [d] */
 };
 
@@ -137,12 +137,12 @@ static enum attn_status take_feature(const struct attn_dictionary *dictionary, u
                                          .data = direction,
                                          .converted = direction};
     made->function = made->op == ATTN_EDIT_PROJECT ? take_out : NULL;
+    if (at->layer != ATTN_NO_LAYER && (at->site != made->at.site || made->layers.text ||
+                                       attn_location_compare(at, &made->at) != 0))
+        snprintf(out->remark, sizeof out->remark, "the features of '%s' are of %s", path.text,
+                 attn_dictionary_tensor(at).text);
     if (made->at.site == ATTN_SITE_Z && made->at.head == ATTN_ALL_HEADS)
         made->at.head = ATTN_HEADS_TOGETHER;
-    if (at->layer != ATTN_NO_LAYER &&
-        (at->site != made->at.site || at->layer != made->at.layer || made->layers.text))
-        snprintf(out->remark, sizeof out->remark, "the features of '%s' are of '%s' of layer %d",
-                 path.text, attn_site_name(at->site), at->layer);
     return ATTN_OK;
 }
 

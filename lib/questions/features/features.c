@@ -155,13 +155,16 @@ static const struct attn_param_part param_parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "by:head|by:key|by:head,key", .needs = "feature", .time = ATTN_PARAM_BOTH},
-    {.given = "fit", .excludes = "feature|by:head|by:key|by:head,key", .time = ATTN_PARAM_BOTH},
+    {.given = "by", .needs = "feature", .time = ATTN_PARAM_BOTH},
+    {.given = "fit", .excludes = "feature|by", .time = ATTN_PARAM_BOTH},
+    {.given = "top", .excludes = "fit|by"},
+    {.given = "top", .when = "feature", .needs = "items"},
+    {.given = "feature", .when = "items", .excludes = "group_by|paired|bootstrap|cluster|fdr"},
     {.given = "items",
      .needs = "feature|fit",
      .hint = "`feature` gives the texts in which a feature is largest, `fit` means over all",
      .time = ATTN_PARAM_BOTH},
-    {.given = "items", .excludes = "by:head|by:key|by:head,key", .time = ATTN_PARAM_BOTH},
+    {.given = "items", .excludes = "by", .time = ATTN_PARAM_BOTH},
     {.given = "target|target_id|foil|foil_id|at|metric", .needs = "fit"},
 };
 
@@ -243,7 +246,7 @@ static enum attn_status check_tensor(const struct attn_model *model, const struc
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' of layer %d has no head %d",
                            attn_site_name(at->site), at->layer, at->head);
     if (width != plan->dictionary->d)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+        return attn_refuse(err, ATTN_STAGE_MODEL,
                            "'%s' is of %zu numbers, and '%s' of layer %d%s of '%s' has %zu",
                            attn_quote_string(plan->dictionary->path).text, plan->dictionary->d,
                            attn_site_name(at->site), at->layer,
@@ -278,10 +281,11 @@ static enum attn_status find_tensor(const struct attn_request *request, const ch
                            "`site` '%s' is no tensor of a layer, expected SITE:LAYER[.HEAD]",
                            attn_quote_string(site).text);
     if (dictionary->at.layer != ATTN_NO_LAYER &&
-        (dictionary->at.site != plan->at.site || dictionary->at.layer != plan->at.layer))
+        (dictionary->at.site != plan->at.site ||
+         attn_location_compare(&dictionary->at, &plan->at) != 0))
         attn_note(request->on_note, request->user, ATTN_NOTE_FEATURES,
-                  "the features of '%s' are of '%s' of layer %d", path.text,
-                  attn_site_name(dictionary->at.site), dictionary->at.layer);
+                  "the features of '%s' are of %s", path.text,
+                  attn_dictionary_tensor(&dictionary->at).text);
     return ATTN_OK;
 }
 
@@ -338,9 +342,8 @@ static enum attn_status open_plan(const struct attn_procedure_call *call,
                            "'%s' is no sum over heads and keys, expected a dictionary of 'z'",
                            attn_site_name(plan->at.site));
     attn_note(request.on_note, request.user, ATTN_NOTE_FEATURES,
-              "%s, %s, %s of layer %d, %zu numbers, %zu features", dictionary->form,
-              dictionary->kind_name, attn_site_name(plan->at.site), plan->at.layer, dictionary->d,
-              dictionary->n);
+              "%s, %s, %s, %zu numbers, %zu features", dictionary->form, dictionary->kind_name,
+              attn_dictionary_tensor(&plan->at).text, dictionary->d, dictionary->n);
     plan->n_top = args->n_top;
     ATTN_TRY(attn_rows_create(&rows, "features", err));
     plan->texts = rows.table;

@@ -93,24 +93,44 @@ static enum attn_status read_texts(const struct attn_table *table, struct attn_t
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Refuses rows A and B of one cell if they are heads of two kinds, as in a layer with mixing beside
- * attention. A label of items that is called `kind` is none. */
-static enum attn_status check_kinds(const struct attn_table *table, size_t a, size_t b,
-                                    struct attn_error *err)
+/* Returns the text or the integer of CELL. */
+static struct attn_quote quote_cell(const struct attn_cell *cell)
 {
-    const size_t column = attn_table_find(table, "kind");
-    const struct attn_cell first = attn_table_cell(table, a, column),
-                           other = attn_table_cell(table, b, column);
+    char number[24];
 
-    if (column == SIZE_MAX || !(attn_table_column(table, column)->traits & ATTN_TRAIT_NAME) ||
-        first.type != ATTN_VALUE_TEXT || other.type != ATTN_VALUE_TEXT ||
-        attn_cell_is_equal(&first, &other))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the figure has one cell for heads of the kinds %s and %s",
-                   attn_quote(first.text, first.size).text,
-                   attn_quote(other.text, other.size).text);
-    return attn_error_hint(err, "`where kind=%s` chooses one",
-                           attn_quote(other.text, other.size).text);
+    if (cell->type == ATTN_VALUE_TEXT)
+        return attn_quote(cell->text, cell->size);
+    snprintf(number, sizeof number, "%lld", (long long)cell->integer);
+    return attn_quote_string(number);
+}
+
+/* Refuses rows A and B of one cell if they are of two features or of two positions of one, or,
+ * unless IS_PLOT, heads of two kinds, as in a layer with mixing beside attention. Labels of items
+ * may have these names, too. */
+static enum attn_status check_rows(const struct attn_table *table, size_t a, size_t b, bool is_plot,
+                                   struct attn_error *err)
+{
+    enum { KIND, FEATURE, POSITION, N_NAME };
+    static const char *const names[N_NAME][2] = {
+        {"kind", "heads of the kinds"}, {"feature", "the features"}, {"position", "the positions"}};
+
+    for (int i = is_plot ? FEATURE : KIND; i < N_NAME; i++) {
+        const size_t c = attn_table_find(table, names[i][0]);
+        const struct attn_column *column = attn_table_column(table, c);
+        const struct attn_cell first = attn_table_cell(table, a, c),
+                               other = attn_table_cell(table, b, c);
+
+        if (i == FEATURE && (!column || column->type != ATTN_VALUE_INTEGER))
+            break; /* the first row of a cell counts */
+        if (!column || first.type != other.type || attn_cell_is_equal(&first, &other) ||
+            (i == KIND && !(column->traits & ATTN_TRAIT_NAME)))
+            continue;
+        attn_error_set(err, ATTN_INVALID, "the figure has one cell for %s %s and %s", names[i][1],
+                       quote_cell(&first).text, quote_cell(&other).text);
+        return attn_error_hint(err, "`where %s=%s` chooses one", names[i][0],
+                               quote_cell(&other).text);
+    }
+    return ATTN_OK;
 }
 
 /* Notes the share of the only total of the table that the parts in cells add up to. */
@@ -152,12 +172,12 @@ static enum attn_status place_rows(const struct attn_table *table, bool is_map, 
             continue;
         at = &cells->placed[(*row + (has_groups ? cells->groups.of_rows[i] * n_row : 0)) * n +
                             *column];
+        if (*at < SIZE_MAX)
+            ATTN_TRY(check_rows(table, *at, i, is_plot, err));
         if (*at == SIZE_MAX)
             *at = i;
         else if (is_plot)
             *row = *column = SIZE_MAX;
-        else
-            ATTN_TRY(check_kinds(table, *at, i, err));
     }
     return ATTN_OK;
 }
