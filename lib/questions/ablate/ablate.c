@@ -163,8 +163,10 @@ static enum attn_status append_part(struct attn_ablation *ablation, size_t i,
     if (part && part->at.head >= 0)
         row[HEAD] = attn_cell_integer(part->at.head);
     if (part)
-        row[KIND] = attn_cell_string(attn_ablate_is_mixing(part->at.site) ? ATTN_ABLATE_MIXING
-                                                                          : "attention");
+        row[KIND] = attn_cell_string(part->at.site == ATTN_SITE_MIXER_Z ||
+                                             part->at.site == ATTN_SITE_MIXER_OUT
+                                         ? ATTN_ABLATE_MIXING
+                                         : "attention");
     if (part && part->neuron >= 0)
         row[NEURON] = attn_cell_integer(part->neuron);
     if (part && args->is_estimated)
@@ -266,9 +268,7 @@ static const struct attn_param param_rows[] = {
                "which reads the text (default), or those of its tower, which encodes the picture "
                "and all its tiles; the answer is the decoder's in any case",
                .words = "text|image"),
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all",
-               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_HEADS("the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all"),
     ATTN_PARAM(NAMED, "sets", "[NAME=]HEADS", struct attn_ablate_args, sets,
                "switch off these heads together, instead of each head by itself: "
                "'copying=3.2,3.5'. May be given several times, one row each",

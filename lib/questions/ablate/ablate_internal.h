@@ -72,22 +72,7 @@ static inline const struct attn_config *attn_ablate_config(const struct attn_abl
                : ablation->frame.config;
 }
 
-/* Returns the sizes of the model whose parts are switched off. */
-static inline const struct attn_dims *attn_ablate_dims(const struct attn_ablation *ablation)
-{
-    const struct attn_run *run = ablation->frame.run;
-
-    return attn_ablate_is_of_tower(ablation) ? &run->before.dims
-                                             : attn_selection_dims(run->selection);
-}
-
 #define ATTN_ABLATE_MIXING "mixing" /* the kind of rows of layers without attention */
-
-/* Whether SITE is of a layer without attention, or of one beside attention. */
-static inline bool attn_ablate_is_mixing(enum attn_site site)
-{
-    return site == ATTN_SITE_MIXER_Z || site == ATTN_SITE_MIXER_OUT;
-}
 
 /* --- What is switched off (ablate_parts.c) ---------------------------------------------------- */
 

@@ -139,9 +139,12 @@ static void find_sites(struct attn_ablation *ablation)
         [ATTN_ABLATE_BY_NEURON] = ATTN_SITES(ATTN_SITE_MLP_POST),
     };
     const bool is_uniform = ablation->args->replacement == ATTN_REPLACEMENT_UNIFORM;
+    const struct attn_run *run = ablation->frame.run;
 
-    ablation->sites =
-        attn_sites_common(sites[ablation->args->by], attn_ablate_dims(ablation)->sites);
+    ablation->sites = attn_sites_common(sites[ablation->args->by],
+                                        attn_ablate_is_of_tower(ablation)
+                                            ? run->before.dims.sites
+                                            : attn_selection_dims(run->selection)->sites);
     if (is_uniform)
         ablation->sites =
             attn_sites_without(ablation->sites, ATTN_SITES(ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT));

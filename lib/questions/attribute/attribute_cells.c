@@ -338,14 +338,9 @@ static uint64_t shows(const void *state)
 
 const struct attn_procedure attn_attribute_cells = {
     .name = "attribution",
-    ATTN_PROCEDURE_TABLE(columns, views),
+    ATTN_ATTRIBUTE(struct attribution),
     .needs_output = true,
     .reads_unequal_layers = true, /* gradients refuse them by name */
-    .state_size = sizeof(struct attribution),
-    .question = &attn_question_attribute,
     .check = attn_attribute_check,
-    .prepare = prepare,
-    .shows = shows,
-    .ask = ask,
     .release = release,
 };

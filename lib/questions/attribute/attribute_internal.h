@@ -41,6 +41,11 @@ static inline bool attn_score_has_lists(const struct attn_score_cells *score)
 /* Lets a picture of a table label positions with the patches of an image. */
 void attn_attribute_label(struct attn_drawn *drawn);
 
+/* What the procedures of all methods have, whose state is a TYPE. */
+#define ATTN_ATTRIBUTE(type)                                                                       \
+    .question = &attn_question_attribute, ATTN_PROCEDURE_TABLE(columns, views),                    \
+    .state_size = sizeof(type), .prepare = prepare, .shows = shows, .ask = ask
+
 /* Shared by all methods: `check` and `take_item` of their procedures. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,

@@ -622,16 +622,11 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 const struct attn_procedure attn_attribute_pairs = {
     .name = "score",
+    ATTN_ATTRIBUTE(struct attn_pair_split),
     .sort = "relative",
     .n_most = DEFAULT_MOST,
-    ATTN_PROCEDURE_TABLE(columns, views),
     .reads_unequal_layers = true, /* refuses them by name */
-    .state_size = sizeof(struct attn_pair_split),
     .items.study = offsetof(struct attn_attribute_args, study),
-    .question = &attn_question_attribute,
     .check = check,
-    .prepare = prepare,
-    .shows = shows,
     .draw = draw,
-    .ask = ask,
 };

@@ -837,16 +837,11 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_procedure attn_attribute_parts = {
     .name = "attribute",
-    ATTN_PROCEDURE_TABLE(columns, views),
+    ATTN_ATTRIBUTE(struct logit_split),
     .needs_output = true,
     .reads_unequal_layers = true,
-    .state_size = sizeof(struct logit_split),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,
-    .question = &attn_question_attribute,
     .check = attn_attribute_check,
-    .prepare = prepare,
-    .shows = shows,
     .draw = draw,
-    .ask = ask,
 };

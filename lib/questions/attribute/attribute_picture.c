@@ -430,16 +430,11 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 const struct attn_procedure attn_attribute_picture = {
     .name = "attribute",
-    .question = &attn_question_attribute,
-    ATTN_PROCEDURE_TABLE(columns, views),
+    ATTN_ATTRIBUTE(struct picture_attribution),
     .needs_output = true,
-    .state_size = sizeof(struct picture_attribution),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,
     .check = check,
-    .prepare = prepare,
     .release = release,
-    .shows = shows,
     .draw = draw,
-    .ask = ask,
 };

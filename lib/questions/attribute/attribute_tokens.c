@@ -724,18 +724,13 @@ static void release(void *state)
 
 const struct attn_procedure attn_attribute_tokens = {
     .name = "attribution",
-    ATTN_PROCEDURE_TABLE(columns, views),
+    ATTN_ATTRIBUTE(struct attn_attribution),
     .needs_output = true,
     .reads_unequal_layers = true, /* gradients refuse them by name */
-    .state_size = sizeof(struct attn_attribution),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,
     .items.is_keyed = true,
-    .question = &attn_question_attribute,
     .check = attn_attribute_check,
-    .prepare = prepare,
-    .shows = shows,
     .draw = draw,
-    .ask = ask,
     .release = release,
 };

@@ -102,15 +102,13 @@ static const struct attn_param param_rows[] = {
                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
                "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
                "or `limit` are printed"),
-    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "copy only these positions of a head, numbers or words of the clean text; for "
-               "k and v, in layers that attend to the source, of the source",
-               .home = ATTN_PARAM_OF_REQUEST,
-               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "patch only these heads: 2.5,3.* or 0-3 of each layer; default: all; for k and v "
-               "these are the heads of queries that read them",
-               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_QUERIES(
+        "copy only these positions of a head, numbers or words of the clean text; for "
+        "k and v, in layers that attend to the source, of the source",
+        .keys = "queries"),
+    ATTN_PARAM_HEADS(
+        "patch only these heads: 2.5,3.* or 0-3 of each layer; default: all; for k and v "
+        "these are the heads of queries that read them"),
     ATTN_PARAM(CHOICE, "direction", NULL, struct attn_patch_args, direction,
                "restore: what the corrupted text gains from a copy of the clean run; noise: what "
                "the clean text loses by one of the corrupted run; auto (default): noise with "

@@ -245,8 +245,7 @@ static enum attn_status read_measure(const struct attn_param *param, void *home,
 }
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_HEADS("the heads: 2.5,3.* or L5H1; default: all"),
     ATTN_PARAM(
         TEXT, "measures", "NAME[:mean]", struct attn_examples_args, measure,
         "what is measured of each row: weight (default), the largest weight on a key that is "

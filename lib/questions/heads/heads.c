@@ -39,8 +39,7 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 }
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_HEADS("the heads: 2.5,3.* or L5H1; default: all"),
     ATTN_PARAM(
         OWN, "probe", "KIND[:LEN[:N[:SEED]]]", struct attn_heads_args, has_probe,
         "take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "

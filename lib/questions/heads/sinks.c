@@ -141,12 +141,8 @@ static const struct attn_param param_rows[] = {
                "rows: head (default); token, all its places; layer, massive activations; park, "
                "where `attn-cli heads` finds parks; key, the weight on it",
                .words = "head|token|layer|park|key"),
-    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "by key: the rows that count; default: all", .home = ATTN_PARAM_OF_REQUEST,
-               .second = offsetof(struct attn_request, selection.queries.n)),
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "by key: the heads that count: 2.5,3.*; default: all",
-               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_QUERIES("by key: the rows that count; default: all"),
+    ATTN_PARAM_HEADS("by key: the heads that count: 2.5,3.*; default: all"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_sinks_args, threshold,
                "a column is a sink if its mean weight is above X; default: 0.3. By layer: a row "
                "for each position whose ratio is at least X; default: the largest of each layer"),

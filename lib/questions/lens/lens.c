@@ -220,12 +220,11 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 }
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "positions to read at, numbers or words of the text; default: -1, the last, for an "
-               "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
-               "An item's own is one",
-               .home = ATTN_PARAM_OF_REQUEST,
-               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries|at"),
+    ATTN_PARAM_QUERIES(
+        "positions to read at, numbers or words of the text; default: -1, the last, for an "
+        "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
+        "An item's own is one",
+        .keys = "queries|at"),
     ATTN_PARAM(
         LIST, "layers", "SPEC", struct attn_request, selection.layers,
         "print the rows of these layers only: 0,2-4 or 0-11+2; -1 is the last, which has two",

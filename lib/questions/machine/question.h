@@ -45,6 +45,15 @@ struct attn_question {
     .defaults = &(const type){__VA_ARGS__}, .args_size = sizeof(type),                             \
     .study = offsetof(type, study)
 
+/* The parameters of the request that choose queries and heads; the first argument is the help. */
+#define ATTN_PARAM_QUERIES(...)                                                                    \
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries, __VA_ARGS__,       \
+               .home = ATTN_PARAM_OF_REQUEST,                                                      \
+               .second = offsetof(struct attn_request, selection.queries.n))
+#define ATTN_PARAM_HEADS(...)                                                                      \
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads, __VA_ARGS__,           \
+               .home = ATTN_PARAM_OF_REQUEST)
+
 /* Rows of the parameters that choose the answer, if the arguments TYPE have an `answer`. */
 #define ATTN_QUESTION_ANSWER(type)                                                                 \
     {&attn_target_params, offsetof(type, answer)}, {&attn_foil_params, offsetof(type, answer)},    \

@@ -95,9 +95,7 @@ static const struct attn_param param_rows[] = {
                "with `by` word: add the columns of these measures of each word: space, entropy, "
                "lens, attention; surprisal, which is always there, asks for the rows of `items`",
                .words = "surprisal|space|entropy|lens|attention", .read = read_measures),
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads of the measure attention: 3.0,3.5 or 2.*; default: the last layer",
-               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_HEADS("the heads of the measure attention: 3.0,3.5 or 2.*; default: the last layer"),
     ATTN_PARAM(LIST, "regions", "NAME,...", struct attn_score_args, regions,
                "for `items`: a row for each of these places of an item, its keys pos.NAME or words "
                "between marks (`marks`), with the sums over the tokens of the place. Punctuation "

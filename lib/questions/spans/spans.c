@@ -267,15 +267,13 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "spans", "NAME,...", struct attn_spans_args, spans,
                "the names of `positions` that are spans, or globs: d*; default: all of them. A "
                "conversation without `positions` has its messages: 0_system, 1_user"),
-    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "the rows that are measured, positions or words; default: -1, the last. An item "
-               "may have its own",
-               .home = ATTN_PARAM_OF_REQUEST,
-               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
-    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a "
-               "source those of cross-attention",
-               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM_QUERIES(
+        "the rows that are measured, positions or words; default: -1, the last. An item "
+        "may have its own",
+        .keys = "queries"),
+    ATTN_PARAM_HEADS(
+        "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a "
+        "source those of cross-attention"),
     ATTN_PARAM(INPUT, "neutral", "TEXT", struct attn_spans_args, neutral,
                "rank spans by the weight that the queries add to that of TEXT in their place, "
                "such as N/A. An item may have its own",
