@@ -134,11 +134,10 @@ static const struct attn_param param_rows[] = {
                "rows: token (default), a row for each position and feature; others split the "
                "number of a feature of z: head, key or head,key",
                .words = "token|head|key|head,key"),
-    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
-               "positions; default: all that the tokenizer did not add, and `by` head or key the "
-               "one with the largest number of each feature. An item may have its own",
-               .home = ATTN_PARAM_OF_REQUEST,
-               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
+    ATTN_PARAM_QUERIES(
+        "positions; default: all that the tokenizer did not add, and `by` head or key the "
+        "one with the largest number of each feature. An item may have its own",
+        .keys = "queries"),
     ATTN_PARAM(COUNT, "top", "K", struct features_args, n_top,
                "the K largest features of each position, of `items` the K texts of each feature; "
                "default: 5, 0: all",
@@ -237,20 +236,15 @@ static enum attn_status check_tensor(const struct attn_model *model, const struc
     own = attn_location_dims(&dims, at);
     n_head = attn_site_n_head(at->site, &own);
     width = attn_site_width(at->site, &own) * (is_whole ? n_head : 1);
-    if ((!is_z && attn_site_layout(at->site) != ATTN_LAYOUT_VECTOR) ||
+    if ((is_z ? !is_whole && (size_t)at->head >= n_head
+              : at->head != ATTN_ALL_HEADS || attn_site_layout(at->site) != ATTN_LAYOUT_VECTOR) ||
         !attn_sites_have(dims.sites, at->site) || attn_location_is_lacking(&dims, at))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "layer %d of '%s' has no rows '%s' that features are of", at->layer,
-                           name.text, attn_site_name(at->site));
-    if (at->head != ATTN_ALL_HEADS && (!is_z || (size_t)at->head >= n_head))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' of layer %d has no head %d",
-                           attn_site_name(at->site), at->layer, at->head);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no rows of %s", name.text,
+                           attn_dictionary_tensor(at).text);
     if (width != plan->dictionary->d)
-        return attn_refuse(err, ATTN_STAGE_MODEL,
-                           "'%s' is of %zu numbers, and '%s' of layer %d%s of '%s' has %zu",
+        return attn_refuse(err, ATTN_STAGE_MODEL, "'%s' is of %zu numbers, and %s of '%s' has %zu",
                            attn_quote_string(plan->dictionary->path).text, plan->dictionary->d,
-                           attn_site_name(at->site), at->layer,
-                           is_whole ? ", its heads side by side," : "", name.text, width);
+                           attn_dictionary_tensor(at).text, name.text, width);
     return ATTN_OK;
 }
 
