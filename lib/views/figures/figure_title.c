@@ -284,7 +284,46 @@ static void name_largest(const struct attn_figure_pen *pen, struct attn_buffer *
     attn_buffer_append_string(out, ", the largest");
 }
 
-/* The rules for a run, and for a table. */
+/* "Feature 275: head 5 writes 6.3 of 6.8 from 'keys'", of the largest part of a number above 0. */
+static void name_feature(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_table *table = pen->content->table;
+    const size_t values = attn_table_view_find(table, pen->content->of->view.values);
+    const int digits = pen->content->grid->digits > 0 ? pen->content->grid->digits : 2;
+    struct attn_cell feature, head, key, token;
+    double whole = 0, most = 0;
+    size_t best = 0;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const double value = (double)attn_table_number(table, i, values);
+
+        if (attn_table_total(table, i) < SIZE_MAX)
+            whole = value; /* the last is that of the model */
+        else if (value > most)
+            most = value, best = i;
+    }
+    if (whole <= 0 || most <= 0)
+        return;
+    feature = attn_table_cell(table, best, attn_table_find(table, "feature"));
+    head = attn_table_role_cell(table, best, ATTN_ROLE_HEAD);
+    key = attn_table_role_cell(table, best, ATTN_ROLE_KEY);
+    token = attn_table_cell(table, best, attn_table_find(table, "key_token"));
+    attn_buffer_append_format(out, "Feature %lld: ", (long long)feature.integer);
+    if (head.type == ATTN_VALUE_INTEGER)
+        attn_buffer_append_format(out, "head %lld writes ", (long long)head.integer);
+    attn_figure_append_signed(out, most, digits);
+    attn_buffer_append_string(out, most <= whole ? " of " : "");
+    if (most <= whole)
+        attn_figure_append_signed(out, whole, digits);
+    if (key.type == ATTN_VALUE_INTEGER)
+        attn_buffer_append_string(out, token.type == ATTN_VALUE_TEXT ? " from " : " from key ");
+    if (token.type == ATTN_VALUE_TEXT)
+        append_cell(out, token);
+    else if (key.type == ATTN_VALUE_INTEGER)
+        attn_buffer_append_integer(out, key.integer);
+}
+
+/* The rules for a run, and for a table that is not of the parts of a feature. */
 static const title_fn rules[ATTN_N_FIGURE][2] = {
     [ATTN_FIGURE_MATRIX] = {name_look, name_largest}, [ATTN_FIGURE_ARCS] = {name_look, NULL},
     [ATTN_FIGURE_UNDER] = {name_effect, NULL},        [ATTN_FIGURE_GRID] = {NULL, name_largest},
@@ -296,7 +335,9 @@ static const title_fn rules[ATTN_N_FIGURE][2] = {
 void attn_figure_find_title(struct attn_figure_pen *pen)
 {
     const struct attn_figure_content *content = pen->content;
-    const title_fn rule = rules[content->kind][!content->grid->run];
+    const bool is_of_feature = attn_table_find(content->table, "feature") < SIZE_MAX &&
+                               attn_table_find_role(content->table, ATTN_ROLE_PART) < SIZE_MAX;
+    const title_fn rule = is_of_feature ? name_feature : rules[content->kind][!content->grid->run];
 
     pen->finding.size = 0;
     if (rule && !content->grid->parts && (content->grid->run || content->table))
