@@ -672,23 +672,11 @@ static const char *beyond_rows(const void *args)
 }
 
 static const struct attn_procedure procedure = {
-    .name = "ablate",
-    .question = &attn_question_ablate,
-    ATTN_PROCEDURE_TABLE(columns, views),
-    .needs_output = true,
+    ATTN_ABLATE(struct attn_ablation),
     .reads_unequal_layers = true,
-    .state_size = sizeof(struct attn_ablation),
-    .sum_size = sizeof(struct attn_ablate_sum),
-    .items.study = offsetof(struct attn_ablate_args, study),
-    .items.take_item = attn_ablate_take_item,
     .items.derive = derive,
     .items.beyond_rows = beyond_rows,
     .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
-    .ask = ask,
     .release = release,
     .perform = perform,
 };

@@ -266,18 +266,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 const struct attn_procedure attn_ablate_pictures = {
-    .name = "ablate",
-    .question = &attn_question_ablate,
-    ATTN_PROCEDURE_TABLE(columns, views),
-    .needs_output = true,
-    .state_size = sizeof(struct ablation),
-    .sum_size = sizeof(struct attn_ablate_sum),
-    .items.study = offsetof(struct attn_ablate_args, study),
-    .items.take_item = attn_ablate_take_item,
+    ATTN_ABLATE(struct ablation),
     .check = check,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
-    .ask = ask,
 };

@@ -830,24 +830,12 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 static const struct attn_procedure procedure = {
+    ATTN_PATCH_PROCEDURE,
     .name = "circuit",
-    ATTN_PROCEDURE_TABLE(columns, views),
-    .needs_output = true,
     .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
-    .items.take_item = take_item,
-    .items.pairs = attn_patch_pairs,
-    .items.derive = derive,
-    .items.beyond_rows = beyond_rows,
     .question = &attn_question_circuit,
     .sort = "score",
-    .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
-    .ask = ask,
-    .perform = perform,
     .release = release,
 };
 

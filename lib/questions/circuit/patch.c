@@ -768,27 +768,15 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 static const struct attn_procedure procedure = {
+    ATTN_PATCH_PROCEDURE,
     .name = "patch",
-    ATTN_PROCEDURE_TABLE(columns, views),
-    .needs_output = true,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),
     .items.study = offsetof(struct attn_patch_args, study),
-    .items.take_item = take_item,
     .question = &attn_question_patch,
-    .items.pairs = attn_patch_pairs,
-    .items.derive = derive,
-    .items.beyond_rows = beyond_rows,
     .items.hint = "texts of different lengths need `places`, or a site with a row per head",
-    .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
-    .ask = ask,
     .release = release,
-    .perform = perform,
 };
 
 ATTN_ASKS_WITH_SUM(patch)

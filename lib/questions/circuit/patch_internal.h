@@ -44,6 +44,14 @@ struct attn_patch_estimates {
     size_t n_top, n_random; /* how many of `order` are patched, and how many drawn parts */
 };
 
+/* What the procedures about two texts have. */
+#define ATTN_PATCH_PROCEDURE                                                                       \
+    ATTN_PROCEDURE_TABLE(columns, views),                                                          \
+        .needs_output = true, .items.take_item = take_item, .items.pairs = attn_patch_pairs,       \
+        .items.derive = derive, .items.beyond_rows = beyond_rows, .check = check_args,             \
+        .choose = choose, .prepare = prepare, .shows = shows, .draw = draw, .ask = ask,            \
+        .perform = perform
+
 /* Rows of parameters of ARGS, the arguments of a question about two texts. OTHER is of their
  * corrupted text, CLEAN of the input of the request. */
 #define ATTN_PATCH_OTHER(args, kind, word, what, field, size, ...)                                 \

@@ -243,12 +243,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_procedure attn_head_composition_procedure = {
     .name = "composition",
-    .question = &attn_question_heads,
+    ATTN_HEAD_WEIGHTS(struct composition),
     ATTN_PROCEDURE_COLUMNS(columns),
-    .state_size = sizeof(struct composition),
     .sort = "score",
     .n_most = 20,
-    .makes_runs = true,
-    .choose = choose,
     .ask = ask,
 };

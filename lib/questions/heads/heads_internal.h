@@ -156,6 +156,11 @@ void attn_head_effects_read(const char *list, unsigned *effects, char *rest);
 
 /* --- From weights (heads_weights.c, heads_composition.c, heads_svd.c) ------------------------- */
 
+/* What their procedures have, whose state is a TYPE. */
+#define ATTN_HEAD_WEIGHTS(type)                                                                    \
+    .question = &attn_question_heads, .state_size = sizeof(type), .makes_runs = true,              \
+    .choose = choose
+
 extern const struct attn_procedure attn_head_weights_procedure, attn_head_composition_procedure,
     attn_head_svd_procedure;
 extern const struct attn_procedure attn_similarity_procedure; /* by pair (similarity.c) */

@@ -295,10 +295,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_procedure attn_head_svd_procedure = {
     .name = "svd",
-    .question = &attn_question_heads,
+    ATTN_HEAD_WEIGHTS(struct directions),
     ATTN_PROCEDURE_COLUMNS(columns),
-    .state_size = sizeof(struct directions),
-    .makes_runs = true,
-    .choose = choose,
     .ask = ask,
 };

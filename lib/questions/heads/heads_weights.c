@@ -160,10 +160,7 @@ static const struct attn_table_view views[] = {
 
 const struct attn_procedure attn_head_weights_procedure = {
     .name = "weights",
-    .question = &attn_question_heads,
+    ATTN_HEAD_WEIGHTS(struct weights),
     ATTN_PROCEDURE_TABLE(columns, views),
-    .state_size = sizeof(struct weights),
-    .makes_runs = true,
-    .choose = choose,
     .ask = ask_heads,
 };

@@ -545,36 +545,28 @@ static void release(void *state)
     attn_buffer_release(&generator->text);
 }
 
+/* What one text and items have. */
+#define SHARED                                                                                     \
+    .question = &attn_question_generate, .reads_turns = true, .needs_output = true,                \
+    .state_size = sizeof(struct generator), .sum_size = sizeof(struct attn_generation),            \
+    .choose = choose, .prepare = prepare, .release = release
+
 static const struct attn_procedure procedure = {
-    .question = &attn_question_generate,
-    .reads_turns = true,
-    .needs_output = true,
-    .state_size = sizeof(struct generator),
-    .sum_size = sizeof(struct attn_generation),
+    SHARED,
     .check = check_args,
-    .choose = choose,
-    .prepare = prepare,
     .ask = ask,
-    .release = release,
 };
 
 static const struct attn_procedure of_items = {
+    SHARED,
     .name = "generate",
-    .question = &attn_question_generate,
     ATTN_PROCEDURE_COLUMNS(item_columns),
-    .reads_turns = true,
-    .needs_output = true,
-    .state_size = sizeof(struct generator),
-    .sum_size = sizeof(struct attn_generation),
     .items.study = offsetof(struct attn_generate_args, study),
     .items.is_listed = true,
     .items.take_item = take_item,
     .items.pairs = pairs,
     .check = check_items,
-    .choose = choose,
-    .prepare = prepare,
     .ask = ask_item,
-    .release = release,
 };
 
 enum attn_status attn_generate_items(struct attn_host *host, const struct attn_request *request,

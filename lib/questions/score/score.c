@@ -432,13 +432,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 static const struct attn_procedure of_text = {
-    .name = "score",
+    ATTN_SCORE(struct scoring),
     ATTN_PROCEDURE_TABLE(columns, views),
-    .state_size = sizeof(struct scoring),
-    .sum_size = sizeof(struct attn_score_sum),
-    .items.study = offsetof(struct attn_score_args, study),
-    .makes_runs = true,
-    .question = &attn_question_score,
     .check = attn_score_check,
     .prepare = prepare,
     .draw = draw,

@@ -8,6 +8,12 @@
 
 extern const struct attn_procedure attn_score_items, attn_score_words;
 
+/* What they and that of one text have, whose state is a TYPE. */
+#define ATTN_SCORE(type)                                                                           \
+    .name = "score", .question = &attn_question_score, .state_size = sizeof(type),                 \
+    .sum_size = sizeof(struct attn_score_sum), .makes_runs = true,                                 \
+    .items.study = offsetof(struct attn_score_args, study)
+
 /* Checks the model and the input of FRAME, sets its config, and finds the tokenizer, or NULL. */
 enum attn_status attn_score_prepare(struct attn_frame *frame,
                                     const struct attn_tokenizer **tokenizer,

@@ -549,14 +549,9 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_score_items = {
-    .name = "score",
+    ATTN_SCORE(struct item_scoring),
     ATTN_PROCEDURE_TABLE(item_columns, item_views),
-    .state_size = sizeof(struct item_scoring),
-    .sum_size = sizeof(struct attn_score_sum),
-    .items.study = offsetof(struct attn_score_args, study),
-    .question = &attn_question_score,
     .items.pairs = pairs_of_items,
-    .makes_runs = true,
     .check = check_items,
     .prepare = prepare_items,
     .shows = shows_of_items,

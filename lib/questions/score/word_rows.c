@@ -741,13 +741,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 const struct attn_procedure attn_score_words = {
-    .name = "score",
+    ATTN_SCORE(struct word_scoring),
     ATTN_PROCEDURE_TABLE(columns, views),
-    .state_size = sizeof(struct word_scoring),
-    .sum_size = sizeof(struct attn_score_sum),
-    .items.study = offsetof(struct attn_score_args, study),
-    .question = &attn_question_score,
-    .makes_runs = true,
     .check = attn_score_check,
     .prepare = prepare,
     .shows = shows,
