@@ -290,6 +290,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->items.args.where = question->args->tables.order.where;
     question->items.args.n_where = question->args->tables.order.n_where;
     question->items.args.is_narrow = !tables_have_pictures(&question->args->tables);
+    question->items.args.is_read = !outputs_are_wanted(&question->args->tables.output);
     question->unit = "items";
     question->reuse = true;
     if (items->asked.each.path)

@@ -971,6 +971,7 @@ static const struct {
     {"    where", offsetof(struct attn_study_args, where)},
     {"    n_where", offsetof(struct attn_study_args, n_where)},
     {"    is_narrow", offsetof(struct attn_study_args, is_narrow)},
+    {"    is_read", offsetof(struct attn_study_args, is_read)},
     {"attn_items_args", sizeof(struct attn_items_args)},
     {"    items", offsetof(struct attn_items_args, items)},
     {"    study", offsetof(struct attn_items_args, study)},

@@ -2282,6 +2282,7 @@ attn_study_args._fields_ = [
     ("where", POINTER(c_char_p)),
     ("n_where", c_size_t),
     ("is_narrow", c_bool),
+    ("is_read", c_bool),
 ]
 attn_items_args._fields_ = [
     ("items", attn_items_options),

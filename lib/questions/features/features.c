@@ -13,6 +13,7 @@
 #include "machine/parts.h"
 #include "machine/questions_internal.h"
 #include "run/host_internal.h"
+#include "tables/text_table.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
@@ -94,7 +95,7 @@ static const struct attn_table_view views[] = {
      .values = ATTN_TABLE_COLUMN(ACTIVATION)},
 };
 
-enum { T_FEATURE, RANK, ID, T_POSITION, T_TOKEN, T_ACTIVATION, T_ROW_TYPE, N_TEXT_COLUMN };
+enum { T_FEATURE, RANK, ID, T_POSITION, T_TOKEN, T_ACTIVATION, AROUND, T_ROW_TYPE, N_TEXT_COLUMN };
 
 static const struct attn_column text_columns[N_TEXT_COLUMN] = {
     [T_FEATURE] = ATTN_COLUMN("feature", INTEGER),
@@ -103,6 +104,7 @@ static const struct attn_column text_columns[N_TEXT_COLUMN] = {
     [T_POSITION] = ATTN_COLUMN("position", INTEGER),
     [T_TOKEN] = ATTN_COLUMN("token", TEXT),
     [T_ACTIVATION] = ATTN_COLUMN_QUANTITY("activation", 4, NULL, POSITIVE, "activation"),
+    [AROUND] = ATTN_COLUMN("text", TEXT, .shown = ATTN_SHOWN_ALONE),
     [T_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -209,8 +211,11 @@ struct plan {
     struct listed *listed; /* [n] in the store */
     size_t n, n_top;
     struct attn_table *texts;  /* owns; those that were among the largest so far; or NULL */
-    struct attn_store *store;  /* owns */
-    double n_text, n_position; /* of all items */
+    bool is_read;              /* with the text around a token: */
+    struct attn_buffer around; /* owns */
+    const struct attn_tokenizer *tokenizer; /* borrowed; or NULL */
+    struct attn_store *store;               /* owns */
+    double n_text, n_position;              /* of all items */
 };
 
 /* Checks that MODEL has the tensor, and that it is as wide as the vectors of the dictionary: z of a
@@ -339,6 +344,8 @@ static enum attn_status open_plan(const struct attn_procedure_call *call,
               "%s, %s, %s, %zu numbers, %zu features", dictionary->form, dictionary->kind_name,
               attn_dictionary_tensor(&plan->at).text, dictionary->d, dictionary->n);
     plan->n_top = args->n_top;
+    plan->is_read = args->study && args->study->is_read;
+    attn_host_tokenizer(call->host, &plan->tokenizer, NULL);
     ATTN_TRY(attn_rows_create(&rows, "features", err));
     plan->texts = rows.table;
     return list_features(&args->features, plan, err);
@@ -349,6 +356,7 @@ static void close_plan(struct plan *plan)
     for (size_t i = 0; i < plan->n; i++)
         attn_free(plan->listed[i].texts.items);
     attn_table_free(plan->texts);
+    attn_buffer_release(&plan->around);
     attn_store_release(&plan->store);
     attn_dictionary_free(plan->dictionary);
 }
@@ -815,16 +823,24 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 /* --- The texts of many ------------------------------------------------------------------------ */
 
-/* Appends for each feature its largest activation, and reports where it fires. */
+/* Beside the rows of an item are the number of its positions, and for each feature the number of
+ * those where it fires, and the ids around the largest. The last is for the bytes on either side.
+ */
+enum { BEFORE = 4, N_AROUND = 9, N_NUMBER = 1 + N_AROUND, MOST_ASIDE = 12 };
+
+/* Appends for each feature its largest activation, and reports the numbers beside it. */
 static enum attn_status ask_text(void *state, struct attn_error *err)
 {
     struct features *f = state;
-    double *counts = attn_frame_alloc(&f->frame, f->plan->n + 1, sizeof *counts);
+    const struct attn_sequence *text = &f->frame.run->text;
+    const size_t n_number = 1 + f->plan->n * N_NUMBER;
+    double *numbers = attn_frame_alloc(&f->frame, n_number, sizeof *numbers);
 
     ATTN_TRY(attn_frame_memory(&f->frame, err));
     ATTN_TRY(encode(f, 0, err));
-    counts[f->plan->n] = (double)f->n_row;
+    numbers[0] = (double)f->n_row;
     for (size_t i = 0; i < f->plan->n; i++) {
+        double *own = numbers + 1 + i * N_NUMBER;
         struct attn_cell cells[N_TEXT_COLUMN] = {
             [T_FEATURE] = attn_cell_integer((int64_t)f->plan->listed[i].i),
             [T_ACTIVATION] = attn_cell_real(0)};
@@ -832,16 +848,44 @@ static enum attn_status ask_text(void *state, struct attn_error *err)
         for (size_t row = 0; row < f->n_row; row++) {
             const double activation = (double)activation_of(f, i, row);
 
-            counts[i] += activation > 0;
+            own[0] += activation > 0;
             if (activation <= cells[T_ACTIVATION].real)
                 continue;
             cells[T_ACTIVATION] = attn_cell_real(activation);
             cells[T_POSITION] = attn_cell_integer((int64_t)f->rows[row]);
             cells[T_TOKEN] = token_of(f, f->rows[row]);
         }
+        for (size_t k = 0; k < N_AROUND; k++) {
+            const size_t at = (size_t)cells[T_POSITION].integer + k - BEFORE;
+
+            own[1 + k] = text->ids && at < text->n ? text->ids[at] : -1;
+        }
         ATTN_TRY(attn_frame_append(&f->frame, cells, err));
     }
-    return attn_frame_report_more(&f->frame, counts, f->plan->n + 1, err);
+    return attn_frame_report_more(&f->frame, numbers, n_number, err);
+}
+
+/* Makes plan->around the tokens IDS around TOKEN, which is in brackets. */
+static enum attn_status join_around(struct plan *plan, const double *ids, struct attn_cell token,
+                                    struct attn_error *err)
+{
+    struct attn_cell tokens[N_AROUND];
+    size_t first = BEFORE, n_before = 0, n_after = 0, n = token.size;
+    const char *word = attn_text_trim(token.text, &n);
+
+    for (size_t k = 0; k < N_AROUND; k++)
+        tokens[k] = attn_cell_token(ids[k] < 0 ? NULL : plan->tokenizer, (int32_t)ids[k]);
+    while (first > 0 && (n_before += tokens[first - 1].size) <= MOST_ASIDE)
+        first--;
+    attn_buffer_reset(&plan->around);
+    for (size_t k = first; k < BEFORE; k++)
+        attn_buffer_append(&plan->around, tokens[k].text, tokens[k].size);
+    attn_buffer_append_string(&plan->around, word > token.text ? " [" : "[");
+    attn_buffer_append(&plan->around, word, n);
+    attn_buffer_append_char(&plan->around, ']');
+    for (size_t k = BEFORE + 1; k < N_AROUND && (n_after += tokens[k].size) <= MOST_ASIDE; k++)
+        attn_buffer_append(&plan->around, tokens[k].text, tokens[k].size);
+    return attn_buffer_check(&plan->around, err);
 }
 
 /* Adds the answer about an item (struct attn_study_gather): the row of each feature, if it is among
@@ -851,7 +895,7 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
 {
     struct plan *plan = user;
     struct attn_rows rows = {.columns = text_columns, .n = N_TEXT_COLUMN, .table = plan->texts};
-    const double *counts = result->n_beside == plan->n + 1 ? result->beside : NULL;
+    const double *numbers = result->n_beside == 1 + plan->n * N_NUMBER ? result->beside : NULL;
     const struct attn_item *item = result->item;
     char number[24];
 
@@ -859,8 +903,9 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
         return ATTN_FORMAT;
     snprintf(number, sizeof number, "%zu", item->number);
     plan->n_text++;
-    plan->n_position += counts ? counts[plan->n] : 0;
+    plan->n_position += numbers ? numbers[0] : 0;
     for (size_t i = 0; i < plan->n; i++) {
+        const double *own = numbers ? numbers + 1 + i * N_NUMBER : NULL;
         struct listed *listed = &plan->listed[i];
         struct attn_firings *texts = &listed->texts;
         const bool is_full = plan->n_top > 0 && texts->n == plan->n_top;
@@ -874,9 +919,14 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
             return ATTN_FORMAT;
         firing.activation = (float)cells[T_ACTIVATION].real;
         listed->n_text += firing.activation > 0;
-        listed->n_position += counts ? counts[i] : 0;
+        listed->n_position += own ? own[0] : 0;
         if (firing.activation <= (is_full ? texts->items[texts->n - 1].activation : 0))
             continue;
+        cells[AROUND] = cells[T_TOKEN];
+        if (own && cells[T_TOKEN].type == ATTN_VALUE_TEXT) {
+            ATTN_TRY(join_around(plan, own + 1, cells[T_TOKEN], err));
+            cells[AROUND] = attn_cell_text(plan->around.data, plan->around.size);
+        }
         cells[ID] = item->id ? attn_cell_text(item->id, item->n_id) : attn_cell_string(number);
         ATTN_TRY(attn_rows_append(&rows, cells, err));
         ATTN_TRY(attn_firings_add(texts, plan->n_top, firing, err));
@@ -889,7 +939,8 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
                                  struct attn_error *err)
 {
     const struct plan *plan = user;
-    struct attn_rows rows = {.columns = text_columns, .n = N_TEXT_COLUMN};
+    struct attn_rows rows = {
+        .columns = text_columns, .n = N_TEXT_COLUMN, .hidden[AROUND] = !plan->is_read};
     enum attn_status status = attn_rows_create(&rows, "features", err);
 
     (void)stream;

@@ -101,6 +101,8 @@ struct attn_study_args {
     /* the caller reads only what `sort`, `fdr`, `columns` and `where` name: `heads` does not
      * compute other measures, and `each` lacks them */
     bool is_narrow;
+    /* the caller prints the table for people: that of `features` has the text around a token */
+    bool is_read;
 };
 
 /* The arguments about items that every question shares: the file of items, the study, and the file
