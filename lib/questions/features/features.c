@@ -9,10 +9,12 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "heads/examples_internal.h"
 #include "machine/frame.h"
 #include "machine/parts.h"
 #include "machine/questions_internal.h"
 #include "run/host_internal.h"
+#include "stream/items_internal.h"
 #include "tables/text_table.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
@@ -211,11 +213,10 @@ struct plan {
     struct listed *listed; /* [n] in the store */
     size_t n, n_top;
     struct attn_table *texts;  /* owns; those that were among the largest so far; or NULL */
-    bool is_read;              /* with the text around a token: */
-    struct attn_buffer around; /* owns */
-    const struct attn_tokenizer *tokenizer; /* borrowed; or NULL */
-    struct attn_store *store;               /* owns */
-    double n_text, n_position;              /* of all items */
+    struct attn_items *again;  /* borrowed; if they are read again for what is around a token: */
+    char **around;             /* [rows of `texts`] in the store */
+    struct attn_store *store;  /* owns */
+    double n_text, n_position; /* of all items */
 };
 
 /* Checks that MODEL has the tensor, and that it is as wide as the vectors of the dictionary: z of a
@@ -344,8 +345,9 @@ static enum attn_status open_plan(const struct attn_procedure_call *call,
               "%s, %s, %s, %zu numbers, %zu features", dictionary->form, dictionary->kind_name,
               attn_dictionary_tensor(&plan->at).text, dictionary->d, dictionary->n);
     plan->n_top = args->n_top;
-    plan->is_read = args->study && args->study->is_read;
-    attn_host_tokenizer(call->host, &plan->tokenizer, NULL);
+    if (args->study && args->study->is_read &&
+        attn_items_are_of_file(args->study->items, &(uint64_t){0}))
+        plan->again = args->study->items;
     ATTN_TRY(attn_rows_create(&rows, "features", err));
     plan->texts = rows.table;
     return list_features(&args->features, plan, err);
@@ -356,7 +358,6 @@ static void close_plan(struct plan *plan)
     for (size_t i = 0; i < plan->n; i++)
         attn_free(plan->listed[i].texts.items);
     attn_table_free(plan->texts);
-    attn_buffer_release(&plan->around);
     attn_store_release(&plan->store);
     attn_dictionary_free(plan->dictionary);
 }
@@ -823,24 +824,16 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 /* --- The texts of many ------------------------------------------------------------------------ */
 
-/* Beside the rows of an item are the number of its positions, and for each feature the number of
- * those where it fires, and the ids around the largest. The last is for the bytes on either side.
- */
-enum { BEFORE = 4, N_AROUND = 9, N_NUMBER = 1 + N_AROUND, MOST_ASIDE = 12 };
-
-/* Appends for each feature its largest activation, and reports the numbers beside it. */
+/* Appends for each feature its largest activation, and reports where it fires. */
 static enum attn_status ask_text(void *state, struct attn_error *err)
 {
     struct features *f = state;
-    const struct attn_sequence *text = &f->frame.run->text;
-    const size_t n_number = 1 + f->plan->n * N_NUMBER;
-    double *numbers = attn_frame_alloc(&f->frame, n_number, sizeof *numbers);
+    double *counts = attn_frame_alloc(&f->frame, f->plan->n + 1, sizeof *counts);
 
     ATTN_TRY(attn_frame_memory(&f->frame, err));
     ATTN_TRY(encode(f, 0, err));
-    numbers[0] = (double)f->n_row;
+    counts[f->plan->n] = (double)f->n_row;
     for (size_t i = 0; i < f->plan->n; i++) {
-        double *own = numbers + 1 + i * N_NUMBER;
         struct attn_cell cells[N_TEXT_COLUMN] = {
             [T_FEATURE] = attn_cell_integer((int64_t)f->plan->listed[i].i),
             [T_ACTIVATION] = attn_cell_real(0)};
@@ -848,44 +841,16 @@ static enum attn_status ask_text(void *state, struct attn_error *err)
         for (size_t row = 0; row < f->n_row; row++) {
             const double activation = (double)activation_of(f, i, row);
 
-            own[0] += activation > 0;
+            counts[i] += activation > 0;
             if (activation <= cells[T_ACTIVATION].real)
                 continue;
             cells[T_ACTIVATION] = attn_cell_real(activation);
             cells[T_POSITION] = attn_cell_integer((int64_t)f->rows[row]);
             cells[T_TOKEN] = token_of(f, f->rows[row]);
         }
-        for (size_t k = 0; k < N_AROUND; k++) {
-            const size_t at = (size_t)cells[T_POSITION].integer + k - BEFORE;
-
-            own[1 + k] = text->ids && at < text->n ? text->ids[at] : -1;
-        }
         ATTN_TRY(attn_frame_append(&f->frame, cells, err));
     }
-    return attn_frame_report_more(&f->frame, numbers, n_number, err);
-}
-
-/* Makes plan->around the tokens IDS around TOKEN, which is in brackets. */
-static enum attn_status join_around(struct plan *plan, const double *ids, struct attn_cell token,
-                                    struct attn_error *err)
-{
-    struct attn_cell tokens[N_AROUND];
-    size_t first = BEFORE, n_before = 0, n_after = 0, n = token.size;
-    const char *word = attn_text_trim(token.text, &n);
-
-    for (size_t k = 0; k < N_AROUND; k++)
-        tokens[k] = attn_cell_token(ids[k] < 0 ? NULL : plan->tokenizer, (int32_t)ids[k]);
-    while (first > 0 && (n_before += tokens[first - 1].size) <= MOST_ASIDE)
-        first--;
-    attn_buffer_reset(&plan->around);
-    for (size_t k = first; k < BEFORE; k++)
-        attn_buffer_append(&plan->around, tokens[k].text, tokens[k].size);
-    attn_buffer_append_string(&plan->around, word > token.text ? " [" : "[");
-    attn_buffer_append(&plan->around, word, n);
-    attn_buffer_append_char(&plan->around, ']');
-    for (size_t k = BEFORE + 1; k < N_AROUND && (n_after += tokens[k].size) <= MOST_ASIDE; k++)
-        attn_buffer_append(&plan->around, tokens[k].text, tokens[k].size);
-    return attn_buffer_check(&plan->around, err);
+    return attn_frame_report_more(&f->frame, counts, f->plan->n + 1, err);
 }
 
 /* Adds the answer about an item (struct attn_study_gather): the row of each feature, if it is among
@@ -895,7 +860,7 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
 {
     struct plan *plan = user;
     struct attn_rows rows = {.columns = text_columns, .n = N_TEXT_COLUMN, .table = plan->texts};
-    const double *numbers = result->n_beside == 1 + plan->n * N_NUMBER ? result->beside : NULL;
+    const double *counts = result->n_beside == plan->n + 1 ? result->beside : NULL;
     const struct attn_item *item = result->item;
     char number[24];
 
@@ -903,9 +868,8 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
         return ATTN_FORMAT;
     snprintf(number, sizeof number, "%zu", item->number);
     plan->n_text++;
-    plan->n_position += numbers ? numbers[0] : 0;
+    plan->n_position += counts ? counts[plan->n] : 0;
     for (size_t i = 0; i < plan->n; i++) {
-        const double *own = numbers ? numbers + 1 + i * N_NUMBER : NULL;
         struct listed *listed = &plan->listed[i];
         struct attn_firings *texts = &listed->texts;
         const bool is_full = plan->n_top > 0 && texts->n == plan->n_top;
@@ -919,14 +883,10 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
             return ATTN_FORMAT;
         firing.activation = (float)cells[T_ACTIVATION].real;
         listed->n_text += firing.activation > 0;
-        listed->n_position += own ? own[0] : 0;
+        listed->n_position += counts ? counts[i] : 0;
         if (firing.activation <= (is_full ? texts->items[texts->n - 1].activation : 0))
             continue;
-        cells[AROUND] = cells[T_TOKEN];
-        if (own && cells[T_TOKEN].type == ATTN_VALUE_TEXT) {
-            ATTN_TRY(join_around(plan, own + 1, cells[T_TOKEN], err));
-            cells[AROUND] = attn_cell_text(plan->around.data, plan->around.size);
-        }
+        cells[RANK] = attn_cell_integer((int64_t)item->number); /* until the end */
         cells[ID] = item->id ? attn_cell_text(item->id, item->n_id) : attn_cell_string(number);
         ATTN_TRY(attn_rows_append(&rows, cells, err));
         ATTN_TRY(attn_firings_add(texts, plan->n_top, firing, err));
@@ -934,16 +894,71 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
     return ATTN_OK;
 }
 
+/* Keeps what is around the token of ROW in TEXT, with the token in brackets. */
+static enum attn_status keep_around(struct plan *plan, size_t row,
+                                    const struct attn_card_text *text, struct attn_error *err)
+{
+    enum { MOST_ASIDE = 12 }; /* width on either side, and tokens before */
+    const size_t at = (size_t)attn_table_cell(plan->texts, row, T_POSITION).integer;
+    size_t first = at > MOST_ASIDE ? at - MOST_ASIDE : 0, last = at, n, size;
+    const char *begin, *word, *end;
+
+    if (at >= text->n_token)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
+    word = attn_text_trim(attn_card_token(text, at, &n), &n);
+    begin = attn_card_token(text, first, &size);
+    while (first < at && attn_text_width(begin, (size_t)(word - begin)) > MOST_ASIDE)
+        begin = attn_card_token(text, ++first, &size);
+    end = text->tokens.data + text->ends[at];
+    while (++last < text->n_token &&
+           attn_text_width(word + n, (size_t)(text->tokens.data + text->ends[last] - word) - n) <=
+               MOST_ASIDE)
+        end = text->tokens.data + text->ends[last];
+    begin += begin < word && *begin == ' ';
+    size = (size_t)(end - begin) + sizeof "[]";
+    ATTN_TRY(ATTN_STORE_ALLOC(&plan->store, plan->around[row], size, err));
+    snprintf(plan->around[row], size, "%.*s[%.*s]%.*s", (int)(word - begin), begin, (int)n, word,
+             (int)((size_t)(end - word) - n), word + n);
+    return ATTN_OK;
+}
+
+/* Reads again the texts that were among the largest, and keeps what is around the tokens. */
+static enum attn_status read_again(struct plan *plan, struct attn_stream *stream,
+                                   struct attn_error *err)
+{
+    const size_t n = attn_table_n_row(plan->texts);
+    enum attn_status status = attn_items_rewind(plan->again, err);
+
+    ATTN_THEN(status, ATTN_STORE_ALLOC(&plan->store, plan->around, n, err));
+    for (size_t row = 0; status == ATTN_OK && row < n;) {
+        const int64_t number = attn_table_cell(plan->texts, row, RANK).integer;
+        struct attn_card_text text = {0};
+        struct attn_item *item = NULL;
+        struct attn_run *run = NULL;
+
+        status = attn_stream_again(stream, (uint64_t)number, NULL, &item, &run, err);
+        ATTN_THEN(status, attn_card_text_read(run, item, true, &text, err));
+        do
+            ATTN_THEN(status, keep_around(plan, row++, &text, err));
+        while (row < n && attn_table_cell(plan->texts, row, RANK).integer == number);
+        attn_card_text_release(&text);
+        attn_run_free(run);
+        attn_item_free(item);
+    }
+    return status;
+}
+
 /* Creates the table of all items (struct attn_study_gather). */
 static enum attn_status tabulate(void *user, struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err)
 {
-    const struct plan *plan = user;
+    struct plan *plan = user;
     struct attn_rows rows = {
-        .columns = text_columns, .n = N_TEXT_COLUMN, .hidden[AROUND] = !plan->is_read};
+        .columns = text_columns, .n = N_TEXT_COLUMN, .hidden[AROUND] = !plan->again};
     enum attn_status status = attn_rows_create(&rows, "features", err);
 
-    (void)stream;
+    if (plan->again)
+        ATTN_THEN(status, read_again(plan, stream, err));
     for (size_t i = 0; i < plan->n; i++) {
         struct attn_firings *texts = &plan->listed[i].texts;
 
@@ -954,6 +969,8 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
             for (size_t c = 0; c < N_TEXT_COLUMN; c++)
                 cells[c] = attn_table_cell(plan->texts, texts->items[k].feature, c);
             cells[RANK] = attn_cell_integer((int64_t)k + 1);
+            if (plan->again)
+                cells[AROUND] = attn_cell_string(plan->around[texts->items[k].feature]);
             status = attn_rows_append(&rows, cells, err);
         }
     }

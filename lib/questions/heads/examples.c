@@ -101,32 +101,20 @@ static enum attn_status check_found(const struct shown *shown, const struct attn
     return ATTN_OK;
 }
 
-/* Reads the tokens of ITEM, of which SHOWN are shown, and runs it if rows are kept. */
-static enum attn_status read_again(struct attn_example_set *set, struct attn_stream *stream,
-                                   const struct attn_item *item, struct shown *shown,
+/* Reads the tokens of ITEM, of which SHOWN are shown, and its rows if they are kept. */
+static enum attn_status read_again(struct attn_example_set *set, const struct attn_item *item,
+                                   const struct attn_run *run, struct shown *shown,
                                    struct attn_error *err)
 {
     struct attn_card_text *text = &set->texts[set->n_text];
-    struct attn_request request = *set->call->request;
-    struct attn_host *host = set->call->host;
-    const char *heads = request.selection.heads;
-    struct attn_run *run = NULL;
-    enum attn_status status;
+    enum attn_status status = attn_card_text_read(run, item, false, text, err);
 
-    attn_frame_choose_nothing(&request);
-    request.selection.sites = "pattern";
-    request.selection.heads = heads;
-    attn_stream_fill_request(stream, item, &request);
-    request.on_note = NULL; /* the first pass has sent the notes */
-    status = attn_run_open(host, NULL, &request, &run, err);
-    ATTN_THEN(status, attn_card_text_read(run, item, false, text, err));
     ATTN_THEN(status, check_found(shown, text, err));
     if (status == ATTN_OK && set->args->keeps_rows)
         status = keep_rows(run, shown, err);
     for (size_t i = 0; i < shown->n; i++)
         shown->items[i]->text = set->n_text;
     set->n_text++;
-    attn_run_free(run);
     return status;
 }
 
@@ -136,24 +124,22 @@ static enum attn_status read_shown(struct attn_example_set *set, struct attn_str
                                    struct attn_error *err)
 {
     struct shown shown = {.set = set};
-    struct attn_item *item = NULL;
-    size_t first = 0;
 
-    ATTN_TRY(attn_stream_rewind(stream, err));
-    while (first < n) {
-        enum attn_status status;
+    ATTN_TRY(attn_items_rewind(set->args->study->items, err));
+    for (size_t first = 0; first < n; first += shown.n) {
+        const uint64_t number = examples[first]->found.number;
+        struct attn_item *item = NULL;
+        struct attn_run *run = NULL;
+        enum attn_status status = attn_stream_again(stream, number, "pattern", &item, &run, err);
 
-        ATTN_TRY(attn_stream_again(stream, &item, err));
-        if (!item)
-            return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
         shown.items = examples + first;
-        shown.n = 0;
-        while (first < n && examples[first]->found.number == item->number)
-            shown.n++, first++;
-        status = shown.n > 0 ? read_again(set, stream, item, &shown, err) : ATTN_OK;
+        shown.n = 1;
+        while (first + shown.n < n && examples[first + shown.n]->found.number == number)
+            shown.n++;
+        ATTN_THEN(status, read_again(set, item, run, &shown, err));
+        attn_run_free(run);
         attn_item_free(item);
         ATTN_TRY(status);
-        ATTN_TRY(attn_host_check_canceled(set->call->host, err));
     }
     return ATTN_OK;
 }
@@ -328,12 +314,11 @@ static enum attn_status check(const void *given, struct attn_error *err)
     const struct attn_examples_args *args = given;
     const struct attn_study_args *study = args->study;
     enum attn_measure measure;
-    uint64_t size;
 
     if (!study)
         return attn_error_set(err, ATTN_INVALID,
                               "`items` is not given: examples are found among many texts");
-    if (!attn_items_are_of_file(study->items, &size))
+    if (!attn_items_are_of_file(study->items, &(uint64_t){0}))
         return attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
                               attn_quote_string(attn_items_name(study->items)).text);
     if (study->group_by || study->paired || study->n_bootstrap > 0 || study->cluster || study->fdr)

@@ -36,17 +36,6 @@ struct similarity {
     size_t n, n_head, n_pair; /* numbers of tokens, heads and pairs */
 };
 
-static enum attn_status choose(void *state, struct attn_error *err)
-{
-    struct similarity *similarity = state;
-    struct attn_frame *frame = &similarity->frame;
-
-    (void)err;
-    attn_frame_choose_nothing(&frame->request);
-    frame->request.selection.sites = "pattern";
-    return ATTN_OK;
-}
-
 /* Records the patterns, and lists the pairs of heads. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
@@ -180,7 +169,7 @@ const struct attn_procedure attn_similarity_procedure = {
     .question = &attn_question_similarity,
     ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct similarity),
-    .choose = choose,
+    .sites = "pattern",
     .prepare = prepare,
     .ask = ask,
 };

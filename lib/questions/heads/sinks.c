@@ -209,8 +209,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const struct attn_sinks_args *args = sinks->frame.args;
 
     const bool is_of_layers = args->by == ATTN_SINKS_BY_LAYER;
-    const char *heads = sinks->frame.request.selection.heads;
-    const struct attn_number_list queries = sinks->frame.request.selection.queries;
+    const struct attn_request_selection given = sinks->frame.request.selection;
 
     if (!(args->threshold >= 0 && (args->threshold < 1 || is_of_layers)))
         return attn_error_set(err, ATTN_INVALID, "`threshold` is %g, expected above 0 and below 1",
@@ -222,8 +221,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     attn_frame_choose_nothing(&sinks->frame.request);
     if (args->by == ATTN_SINKS_BY_KEY) {
         sinks->frame.request.selection.sites = "pattern";
-        sinks->frame.request.selection.heads = heads;
-        sinks->frame.request.selection.queries = queries;
+        sinks->frame.request.selection.heads = given.heads;
+        sinks->frame.request.selection.queries = given.queries;
     }
     return ATTN_OK;
 }

@@ -48,7 +48,7 @@ struct attn_study_gather {
     enum attn_status (*add)(void *user, const struct attn_item_result *result,
                             struct attn_error *err);
     /* Creates the table, which the caller owns, after the last item. It may read the items again
-     * (attn_stream_rewind). */
+     * (attn_stream_again). */
     enum attn_status (*tabulate)(void *user, struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err);
     void *user; /* passed to these functions */
@@ -114,6 +114,7 @@ struct attn_procedure {
     /* Offset of the enum attn_tower of the model that is asked; 0: the input selects it. */
     size_t tower;
     struct attn_item_rules items; /* how it takes items */
+    const char *sites;            /* that its runs record, unless `choose` is set; or NULL */
     const char *sort;             /* the column by which its table is sorted by default; or NULL */
     size_t n_most;                /* rows that are kept by default; 0: all */
     /* prepares its runs itself, also for items (attn_stream_run). False: the frame checks the
@@ -124,8 +125,8 @@ struct attn_procedure {
     bool reads_unequal_layers; /* it answers about layers of unequal sizes, as Gemma 4 has */
     /* checks the arguments only */
     enum attn_status (*check)(const void *args, struct attn_error *err);
-    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. An
-     * error counts for every item. */
+    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing, but
+     * for `sites`. An error counts for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
     /* Returns which of its flags hold, for `shown` of its columns. NULL: it has none. For items

@@ -494,18 +494,27 @@ enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item *
     return ATTN_OK;
 }
 
-enum attn_status attn_stream_rewind(struct attn_stream *stream, struct attn_error *err)
-{
-    return attn_items_rewind(stream->args->items, err);
-}
-
-enum attn_status attn_stream_again(struct attn_stream *stream, struct attn_item **item,
+enum attn_status attn_stream_again(struct attn_stream *stream, uint64_t number, const char *sites,
+                                   struct attn_item **item, struct attn_run **run,
                                    struct attn_error *err)
 {
-    ATTN_TRY(attn_items_next(stream->args->items, item, err));
-    if (*item)
-        complete_item(stream, *item);
-    return ATTN_OK;
+    struct attn_request request = *stream->call->request;
+
+    do {
+        attn_item_free(*item);
+        *item = NULL;
+        ATTN_TRY(attn_host_check_canceled(stream->call->host, err));
+        ATTN_TRY(attn_items_next(stream->args->items, item, err));
+        if (!*item)
+            return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
+    } while ((*item)->number < number);
+    complete_item(stream, *item);
+    attn_frame_choose_nothing(&request);
+    request.selection.sites = sites;
+    request.selection.heads = stream->call->request->selection.heads;
+    attn_stream_fill_request(stream, *item, &request);
+    request.on_note = NULL; /* the first pass has sent the notes */
+    return attn_run_open(stream->call->host, NULL, &request, run, err);
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */

@@ -83,11 +83,10 @@ enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item *
 enum attn_status attn_stream_end(struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err);
 
-/* Begins with the first item again, for a second pass after attn_stream_run. attn_stream_again
- * reads the next item, which the caller owns; NULL after the last. Its failures are those of the
- * first pass. */
-enum attn_status attn_stream_rewind(struct attn_stream *stream, struct attn_error *err);
-enum attn_status attn_stream_again(struct attn_stream *stream, struct attn_item **item,
+/* For a second pass after attn_stream_run and attn_items_rewind: reads the items up to NUMBER, and
+ * prepares its run, for SITES. The caller owns both, also after a failure; numbers come upwards. */
+enum attn_status attn_stream_again(struct attn_stream *stream, uint64_t number, const char *sites,
+                                   struct attn_item **item, struct attn_run **run,
                                    struct attn_error *err);
 
 /* --- Values of an item ------------------------------------------------------------------------ */
