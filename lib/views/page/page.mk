@@ -1,20 +1,26 @@
 # page.mk - what the page of --html holds: its files, and the policies of its scripts and styles.
 
 PAGE_FILES := $(wildcard lib/views/page/*.js lib/views/page/*.css lib/views/page/*.html)
-BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/views/page/*.js))
+BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/views/page/*.js)) \
+    $(patsubst %.css,$(BUILD)/%.bare.css,$(wildcard lib/views/page/*.css))
 POLICIES := $(patsubst %,$(BUILD)/lib/views/page/%.policy,viewer figure more live)
 $(BUILD)/lib/views/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 
-# Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation. A template that spans lines
-# would lose its own.
-$(BARE_FILES): $(BUILD)/%.bare.js: %.js lib/views/page/page.mk
-	@mkdir -p $(@D)
-	@awk -F'`' 'NF && NF % 2 == 0 { print FILENAME ":" FNR ": a template spans lines"; exit 1 }' $<
-	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
+# Scripts and styles stand in pages, and scripts in attn.wasm, without comments, blank lines and indentation. A template
+# that spans lines would lose its own.
+define strip_file
+@mkdir -p $(@D)
+@awk -F'`' 'NF && NF % 2 == 0 { print FILENAME ":" FNR ": a template spans lines"; exit 1 }' $<
+$(call say,GEN)sed -E '/^ *(\/\/( .*)?|\/\*.*\*\/)?$$/d; s/^ +//' $< >$@
+endef
+$(BUILD)/%.bare.js: %.js lib/views/page/page.mk
+	$(strip_file)
+$(BUILD)/%.bare.css: %.css lib/views/page/page.mk
+	$(strip_file)
 
 # Policies are hashes of the scripts and styles of a page.
 bare = $(foreach part,$(1),$(BUILD)/lib/views/page/$(part).bare.js)
-styles = $(foreach part,$(1),lib/views/page/$(part).css)
+styles = $(foreach part,$(1),$(BUILD)/lib/views/page/$(part).bare.css)
 $(POLICIES): $(BUILD)/lib/views/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< $(POLICY_$*) >$@
