@@ -569,7 +569,7 @@ START_TEST(heads_that_park_are_a_number)
                 "true");
     free(attn_browser_text(browser,
                            "(globalThis.parked = parseInt(" ID("stage-parked") ".textContent))"));
-    assert_text("attnViewer.aimsAt(4).then(aims => aims.filter(a => a.parked >= 0.5).length === "
+    assert_text("attnLive.aimsAt(4).then(aims => aims.filter(a => a.parked >= 0.5).length === "
                 "parked)",
                 "true");
     assert_text("Math.abs([...document.querySelectorAll('.stage-cell')].filter(c => "

@@ -987,7 +987,7 @@ const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && (engin
 
 // Returns the head that opens the stage best, as page and first screen choose theirs (first_head.h).
 async function firstHead(klOf) {
-  const { heads } = viewer.run, aims = await viewer.aimsAt(Infinity);
+  const { heads } = viewer.run, aims = await stage.aimsAt(Infinity);
   const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, klOf[at] ?? NaN]), heads.length);
   return ranks ? ranks.indexOf(Math.max(...ranks)) : state.h; // null: another run is shown
 }
@@ -1159,6 +1159,7 @@ function listen() {
 
 // Runs a command line of the tool, for tests and for the console.
 globalThis.attnLive = {
+  aimsAt: row => stage.aimsAt(row),
   ask: (args, wanted) => engine.ask(args, { wanted }),
   follow: text => change({ text }),
   isReady: () => Boolean(engine?.isReady),

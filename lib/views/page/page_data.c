@@ -259,12 +259,13 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
         attn_json_null(json);
 }
 
-void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park)
+void attn_page_push_bar(struct attn_json_writer *json, const struct attn_head_type *type)
 {
     struct attn_head_part parts[ATTN_HEAD_PARTS];
-    const size_t n = attn_head_bar(shares, park, parts);
+    const size_t n = type ? attn_head_bar(type->shares, type->park, parts) : 0;
 
-    attn_json_begin(json, '[');
+    if (!attn_json_begin_list(json, type))
+        return;
     for (size_t i = 0; i < n; i++) {
         attn_json_size(json, (size_t)(parts[i].kind - attn_head_kind_at(0)));
         attn_page_push_number(json, 2, parts[i].end);
@@ -272,7 +273,7 @@ void attn_page_push_bar(struct attn_json_writer *json, const double *shares, dou
     attn_json_end(json);
 }
 
-void attn_page_push_kinds(struct attn_json_writer *json)
+void attn_page_push_kinds(struct attn_json_writer *json, bool is_whole)
 {
     attn_json_begin(json, '[');
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
@@ -281,11 +282,13 @@ void attn_page_push_kinds(struct attn_json_writer *json)
 
         snprintf(hue, sizeof hue, "#%06x", (unsigned)kind->hue);
         attn_json_begin(json, '{');
-        attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
         attn_json_text(attn_json_key(json, "name"), kind->name);
-        attn_json_text(attn_json_key(json, "brief"), kind->brief);
-        attn_json_text(attn_json_key(json, "words"), kind->words);
-        attn_json_text(attn_json_key(json, "hue"), hue);
+        if (is_whole) {
+            attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
+            attn_json_text(attn_json_key(json, "brief"), kind->brief);
+            attn_json_text(attn_json_key(json, "words"), kind->words);
+            attn_json_text(attn_json_key(json, "hue"), hue);
+        }
         attn_json_end(json);
     }
     attn_json_end(json);

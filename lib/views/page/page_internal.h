@@ -290,14 +290,13 @@ size_t attn_page_read_row(const struct attn_trace_event *event, size_t r, float 
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
 
-/* Writes the bar of a head (attn_head_bar), a list: of each part its kind and where it ends, 0
- * to 1.
- */
-void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park);
+/* Writes the bar of a head of TYPE (attn_head_bar), a list: of each part its kind and where it
+ * ends, 0 to 1; null for NULL. */
+void attn_page_push_bar(struct attn_json_writer *json, const struct attn_head_type *type);
 
-/* Writes the kinds of heads, [{letter, name, brief, words, hue}]; a head has the index of its kind.
- */
-void attn_page_push_kinds(struct attn_json_writer *json);
+/* Writes the kinds of heads, [{name, letter, brief, words, hue}], without IS_WHOLE only their
+ * names; a head has the index of its kind. */
+void attn_page_push_kinds(struct attn_json_writer *json, bool is_whole);
 
 /* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */
 void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);
@@ -328,7 +327,7 @@ void attn_page_end_block(struct attn_page *page);
 enum attn_status attn_page_push_picture(struct attn_page *page, struct attn_error *err);
 
 /* Writes the members that follow the run: the parks, the head and query that are shown first, the
- * predictions, and the table of heads, {columns, rows}. */
+ * predictions, and the table of heads, {columns, rows}, whose rows end with their last value. */
 void attn_page_push_findings(struct attn_page *page);
 
 /* Appends PREDICTIONS as a table in JSON. */

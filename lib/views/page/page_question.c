@@ -140,7 +140,7 @@ static void push_head(struct attn_json_writer *json, const struct attn_card_head
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
     if (kind && has_bar)
-        attn_page_push_bar(attn_json_key(json, "bar"), type->shares, type->park);
+        attn_page_push_bar(attn_json_key(json, "bar"), type);
     attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);
     attn_json_bool(attn_json_key(json, "is_of_source"), head->is_of_source);
     attn_json_size(attn_json_key(json, "n"), head->n_text);
@@ -170,7 +170,7 @@ static void push_names(struct attn_json_writer *json, const struct attn_head_car
     for (size_t i = 0; i < ATTN_CARD_DISTANCES; i++)
         attn_json_text(json, attn_card_distance_name(i));
     attn_json_end(json);
-    attn_page_push_kinds(attn_page_push_key(json, "kinds"));
+    attn_page_push_kinds(attn_page_push_key(json, "kinds"), true);
 }
 
 static enum attn_status push_heads(struct attn_json_writer *json, const struct attn_table *table,

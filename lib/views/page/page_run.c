@@ -206,7 +206,7 @@ void attn_page_push_run(struct attn_page *page)
                     labels->source_token_sizes, &page->names[1]);
     push_positions(json, &page->base);
     push_look(json, page);
-    attn_page_push_kinds(attn_page_push_key(json, "kinds"));
+    attn_page_push_kinds(attn_page_push_key(json, "kinds"), page->base.options.picture->live);
     attn_json_text(attn_page_push_key(json, "grouping"), !labels->axes             ? "layer"
                                                          : labels->axes->rank == 4 ? "batch"
                                                                                    : "none");
@@ -275,10 +275,10 @@ void attn_page_end_block(struct attn_page *page)
 
 /* --- Heads ----------------------------------------------------------------------------------- */
 
-/* The columns of the table of heads, before its measures. */
-static const char *const columns[] = {"stack",      "layer", "head",    "is_source",
-                                      "is_encoder", "step",  "kind",    "strength",
-                                      "park",       "bar",   "outside", "not_finite"};
+/* The columns of the table of heads, after its measures. */
+static const char *const columns[] = {"layer",      "head", "kind",    "strength",
+                                      "park",       "bar",  "stack",   "is_source",
+                                      "is_encoder", "step", "outside", "not_finite"};
 
 static const enum attn_measure measures[] = {
 #define MEASURE_ROW(id) ATTN_MEASURE_##id,
@@ -289,58 +289,56 @@ static const enum attn_measure measures[] = {
 enum { N_COLUMN = sizeof columns / sizeof *columns };
 enum { N_MEASURE = sizeof measures / sizeof *measures };
 
-/* Writes N, or null if it is not there. */
-static void push_size(struct attn_json_writer *json, bool is_there, size_t n)
+/* Writes a row, which ends with the last column that has a value. */
+static void push_head(struct attn_json_writer *json, const struct attn_page_head *head,
+                      bool has_bars)
 {
-    if (is_there)
-        attn_json_size(json, n);
-    else
-        attn_json_null(json);
-}
+    static const char nothing[] = ",null";
+    const size_t n = strlen(nothing);
+    const double none = (double)NAN;
+    const struct attn_head_type *type = &head->type, *bar = has_bars && type->kind ? type : NULL;
+    struct attn_buffer *out = json->out;
 
-static void push_head(struct attn_json_writer *json, const struct attn_page_head *head)
-{
-    const struct attn_head_type *type = &head->type;
-    const bool has_type = type->kind, is_wrong = head->not_finite.size > 0;
-
-    attn_json_text(json, head->at.stack != ATTN_STACK_ONLY ? attn_model_stack_name(head->at.stack)
-                                                           : NULL);
+    for (size_t i = 0; i < N_MEASURE; i++)
+        attn_page_push_number(json, 6, head->values[measures[i]]);
     attn_json_integer(json, head->group);
     attn_json_integer(json, head->number);
-    push_size(json, head->is_source, 1);
-    push_size(json, head->is_encoder, 1);
-    push_size(json, head->is_pooled, head->step);
-    push_size(json, has_type, has_type ? (size_t)(type->kind - attn_head_kind_at(0)) : 0);
-    attn_page_push_number(json, 3, has_type ? type->weight : (double)NAN);
-    attn_page_push_number(json, 3, has_type ? type->park : (double)NAN);
-    if (has_type)
-        attn_page_push_bar(json, type->shares, type->park);
-    else
-        attn_json_null(json);
-    push_size(json, head->n_outside > 0, head->n_outside);
-    if (attn_json_begin_list(json, is_wrong)) {
+    attn_page_push_number(json, 2, type->kind ? (double)(type->kind - attn_head_kind_at(0)) : none);
+    attn_page_push_number(json, 3, bar ? type->weight : none);
+    attn_page_push_number(json, 3, bar ? type->park : none);
+    attn_page_push_bar(json, bar);
+    attn_json_text(json, head->at.stack != ATTN_STACK_ONLY ? attn_model_stack_name(head->at.stack)
+                                                           : NULL);
+    attn_page_push_number(json, 1, head->is_source ? 1 : none);
+    attn_page_push_number(json, 1, head->is_encoder ? 1 : none);
+    attn_page_push_number(json, 9, head->is_pooled ? (double)head->step : none);
+    attn_page_push_number(json, 9, head->n_outside > 0 ? (double)head->n_outside : none);
+    if (attn_json_begin_list(json, head->not_finite.size > 0)) {
         attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
         attn_json_end(json);
     }
-    for (size_t i = 0; i < N_MEASURE; i++)
-        attn_page_push_number(json, 6, head->values[measures[i]]);
-    json->out->has_failed |= head->not_finite.has_failed;
+    while (out->size > n && memcmp(out->data + out->size - n, nothing, n) == 0)
+        out->size -= n;
+    out->has_failed |= head->not_finite.has_failed;
 }
 
-static void push_heads(struct attn_json_writer *json, const struct attn_page_heads *heads)
+/* Writes the table of heads; only a live page shows their bars. */
+static void push_heads(struct attn_page *page)
 {
+    struct attn_json_writer *json = &page->json;
+
     attn_json_begin(attn_page_push_key(json, "heads"), '{');
     attn_json_begin(attn_json_key(json, "columns"), '[');
-    for (size_t c = 0; c < N_COLUMN; c++)
-        attn_json_text(json, columns[c]);
     for (size_t i = 0; i < N_MEASURE; i++)
         attn_json_text(json, attn_measure_name(measures[i]));
+    for (size_t c = 0; c < N_COLUMN; c++)
+        attn_json_text(json, columns[c]);
     attn_json_end(json);
     attn_json_begin(attn_json_key(json, "rows"), '[');
-    for (size_t i = 0; i < heads->n; i++) {
+    for (size_t i = 0; i < page->heads.n; i++) {
         attn_json_line(json);
         attn_json_begin(json, '[');
-        push_head(json, &heads->items[i]);
+        push_head(json, &page->heads.items[i], page->base.options.picture->live);
         attn_json_end(json);
     }
     attn_json_end(json);
@@ -377,13 +375,11 @@ void attn_page_push_findings(struct attn_page *page)
     attn_page_heads_append_pooled(&page->heads, &words);
     if (words.size > 0)
         attn_json_buffer(attn_page_push_key(json, "pooled"), &words);
-    push_heads(json, &page->heads);
+    push_heads(page);
     if (page->predictions.size > 0)
         attn_buffer_append(attn_json_value(attn_page_push_key(json, "predictions")),
                            page->predictions.data, page->predictions.size);
 }
-
-static const char *const of_top[] = {"position", "id", "token", "label", "prob"};
 
 /* Writes a row of the table of predictions. The label is the printable token, null if it is the
  * token. */
@@ -424,10 +420,8 @@ void attn_page_append_predictions(struct attn_buffer *out,
                    : !predictions->are_values   ? "labels by probability"
                    : predictions->has_labels    ? "labels by cosine"
                                                 : "labels by value");
-    attn_json_begin(attn_json_key(&json, "columns"), '[');
-    for (size_t i = 0; i < sizeof of_top / sizeof *of_top; i++)
-        attn_json_text(&json, of_top[i]);
-    attn_json_end(&json);
+    attn_buffer_append_string(attn_json_value(attn_json_key(&json, "columns")),
+                              "[\"position\",\"id\",\"token\",\"label\",\"prob\"]");
     attn_json_begin(attn_json_key(&json, "rows"), '[');
     for (size_t i = 0; i < predictions->n_top; i++)
         push_top(&json, &predictions->top[i]);

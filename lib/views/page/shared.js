@@ -11,11 +11,8 @@ function fill(node, attributes, children) {
   return node;
 }
 
-const svgNames = 'http://www.w3.org/2000/svg';
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
-const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12, 'font-family': paint('--mono'),
-  'xml:space': 'preserve', ...more }, text);
+const svgEl = (tag, attributes, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 // Returns TEXT isolated, in at most 160 characters, cut between words.
 const shortly = text => el('bdi', {}, text.length <= 160 ? text : text.slice(0, 160).replace(/ [^ ]{0,23}$/, '') + '\u2026');
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
@@ -34,7 +31,7 @@ const NUMBERS = { cell: { factor: 100, digits: [0], zero: '.' }, share: { factor
 const WEIGHTS = [, { digits: [4, 3, 2], below: [1.6129e-4, 1.6129e-2] }, { digits: [4] }].map(rule => ({ ...rule, none: 'masked', infinite: 'not finite' }));
 
 // Returns the rows of a table as objects, without what is missing.
-const objectsOf = ({ columns, rows }) => rows.map(row => Object.fromEntries(columns.map((name, i) => [name, row[i]]).filter(([, value]) => value !== null)));
+const objectsOf = ({ columns, rows }) => rows.map(row => Object.fromEntries(row.map((value, i) => [columns[i], value]).filter(([, value]) => value !== null)));
 
 // Returns the run of a document: heads have their names, the size of their matrix, and their block of weights.
 function runOf(made) {
@@ -184,6 +181,6 @@ const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') 
 const given = JSON.parse(document.getElementById('document').textContent); // the document of the page
 document.getElementById('document').remove();
 
-return { given, runOf, tableOf, NUMBERS, nameOfToken, shortly, el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+return { given, runOf, tableOf, NUMBERS, nameOfToken, shortly, el, svgEl, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
   atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

@@ -667,7 +667,7 @@ function drawTiles() {
     for (const [kind, isIt] of [['chosen', h === state.h], ['off', isOff(h)], ['most', effect > 0 && effect === largest]]) node.classList.toggle(kind, isIt);
     node.style.setProperty('--hue', hue);
     node.style.setProperty('--strength', strength + '%');
-    node.style.setProperty('--bar', barOf(bar, viewer.run.kinds));
+    node.style.setProperty('--bar', barOf(bar, attnPage.given.kinds));
     node.children[0].textContent = letter;
     node.lastChild.textContent = kind === name ? brief : kind;
     Object.assign(node.dataset, { kind: name, name: (shownName(h) + ' ' + kind).trim() + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
@@ -675,10 +675,42 @@ function drawTiles() {
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', [name === '' ? t('Head {}', shownName(h)) : t('head {}, which looks most at: {}', shownName(h), kind), ...aims[h]?.said ? [aims[h].said] : [], ...isOff(h) ? [t('switched off')] : []].join(', '));
   });
-  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
+  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, attnPage.given.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
   const shown = kinds.filter(node => !node.hidden);
   shown.forEach((node, i) => { node.tabIndex = i === 0 ? 0 : -1; }); // arrow keys lead to the others
   $('stage-pick').value = state.h;
+}
+
+const AT_ONCE = 16; // blocks: to begin to inflate all at once takes longer than a few frames
+let levels = null; // {of, bytes}: those of all heads of a run
+
+async function inflateAll({ heads }) {
+  const all = [];
+  for (let i = 0; i < heads.length; i += AT_ONCE) all.push(...await Promise.all(heads.slice(i, i + AT_ONCE).map(({ block }) => viewer.inflate(block))));
+  return all;
+}
+
+// Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, the sink with the largest
+// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as look_of in head_mix.c):
+// [{ key, weight, parked, park: { key, weight }, other: { key, weight }, look }]. Null if another run is shown meanwhile.
+async function aimsAt(row) {
+  const { run } = viewer;
+  if (levels?.of !== run) levels = { of: run, bytes: inflateAll(run) };
+  const all = await levels.bytes;
+  if (run !== viewer.run) return null;
+  return run.heads.map(({ rows, cols, step = 1, is_source, is_encoder }, h) => {
+    const at = Math.min(row, rows - 1), n = Math.ceil(cols / step), first = Math.floor(at / step) * n, weights = viewer.weightsOf(all[h], n, run.bytes, first, Math.ceil(rows / step) * n + first);
+    const parks = new Set(is_source || is_encoder ? [] : run.parks), own = viewer.queryAt(at), aim = { key: 0, weight: 0, parked: 0, park: { key: 0, weight: 0 }, other: { key: 0, weight: 0 }, look: 0 };
+    for (let i = 0; i < n; i++) {
+      const key = i * step, weight = weights[i] || 0, isPark = parks.has(key);
+      if (weight > aim.weight) Object.assign(aim, { key, weight });
+      const most = isPark ? 'park' : 'other';
+      if (isPark) aim.parked += weight;
+      if (weight > aim[most].weight) aim[most] = { key, weight };
+      if (!isPark && key > 0 && Math.abs(key - own) > 1) aim.look = Math.max(aim.look, weight);
+    }
+    return aim;
+  });
 }
 
 let showsParked = false; // the tiles of heads that park, of many
@@ -761,7 +793,7 @@ async function layTiles(isAgain = false) {
   const { run } = viewer, place = $('stage-strip'), room = place.clientWidth - 6, isLine = shape === 'line' && !isMap(), key = [state.q, isMap(), shape, partsOf, room, aims[state.h]?.isParked ? state.h : ''].join('\0');
   if (key === laidOf && run === laidRun) return;
   [laidOf, laidRun] = [key, run];
-  const found = await viewer.aimsAt(state.q), keyOfAim = ({ key: k, weight, rest = 1 }) => weight < LEAST_AIM * rest ? -1 : k;
+  const found = await aimsAt(state.q), keyOfAim = ({ key: k, weight, rest = 1 }) => weight < LEAST_AIM * rest ? -1 : k;
   if (!found || key !== laidOf || run !== laidRun || found.length !== cells.length) return;
   // those that look elsewhere move there; to animate all of many is slow
   const placed = found.map(placedOf);
@@ -913,7 +945,7 @@ function makeMenu() {
 }
 
 function make() {
-  kinds = viewer.given.kinds.map(({ name, letter, hue }) => {
+  kinds = attnPage.given.kinds.map(({ name, letter, hue }) => {
     const swatch = el('i', { 'aria-hidden': 'true' }, letter);
     swatch.style.setProperty('--hue', hue);
     const node = term(name, swatch, ' ', el('span', {}, t(name)));
@@ -956,5 +988,5 @@ function make() {
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, layOut);
 }
 
-return { make, open, draw, isOpen: () => isOpen };
+return { make, open, draw, aimsAt, isOpen: () => isOpen };
 };

@@ -87,12 +87,12 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Returns weights from levels: level 0 is masked (NaN), 1 is 0, the highest is 1. Values that are
-// not finite have no level; the page marks them as infinity.
-function weightsOf(bytes, n, planes, first = 0) {
+// Returns weights from N levels, whose planes begin at FIRST and SECOND: level 0 is masked (NaN), 1 is 0, the highest is 1.
+// Values that are not finite have no level; the page marks them as infinity.
+function weightsOf(bytes, n, planes, first = 0, second = n) {
   const weights = new Float32Array(n);
   for (let i = 0; i < n; i++)
-    weights[i] = planes === 2 ? weightOf(bytes[first + i] * 256 + bytes[first + n + i], 65534) : weightOfByte[bytes[first + i]];
+    weights[i] = planes === 2 ? weightOf(bytes[first + i] * 256 + bytes[second + i], 65534) : weightOfByte[bytes[first + i]];
   return weights;
 }
 
@@ -145,40 +145,6 @@ async function decode(h, set) {
   return weights;
 }
 
-let levels = null; // {of, bytes}: those of all heads of a run
-const AT_ONCE = 16; // blocks
-
-// Inflates the blocks of all heads, a few at a time: to begin with all at once takes longer than a few frames.
-async function inflateAll() {
-  const all = [], blocks = heads.map(head => head.block);
-  for (let i = 0; i < blocks.length; i += AT_ONCE) all.push(...await Promise.all(blocks.slice(i, i + AT_ONCE).map(inflate)));
-  return all;
-}
-
-// Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, the sink with the largest
-// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as look_of in head_mix.c):
-// [{ key, weight, parked, park: { key, weight }, other: { key, weight }, look }]. Null if another run is shown meanwhile.
-async function aimsAt(row) {
-  const of = nTaken, { bytes: planes } = run;
-  if (levels?.of !== of) levels = { of, bytes: inflateAll() };
-  const all = await levels.bytes;
-  if (of !== nTaken) return null;
-  return heads.map(({ rows, cols, step = 1, is_source, is_encoder }, h) => {
-    const at = min(row, rows - 1), n = ceil(cols / step), first = floor(at / step) * n, low = ceil(rows / step) * n;
-    const weightAt = i => planes === 2 ? weightOf(all[h][first + i] * 256 + all[h][low + first + i], 65534) : weightOfByte[all[h][first + i]];
-    const parks = new Set(is_source || is_encoder ? [] : run.parks), own = queryAt(at), aim = { key: 0, weight: 0, parked: 0, park: { key: 0, weight: 0 }, other: { key: 0, weight: 0 }, look: 0 };
-    for (let i = 0; i < n; i++) {
-      const key = i * step, weight = weightAt(i) || 0, isPark = parks.has(key);
-      if (weight > aim.weight) Object.assign(aim, { key, weight });
-      const most = isPark ? 'park' : 'other';
-      if (isPark) aim.parked += weight;
-      if (weight > aim[most].weight) aim[most] = { key, weight };
-      if (!isPark && key > 0 && abs(key - own) > 1) aim.look = max(aim.look, weight);
-    }
-    return aim;
-  });
-}
-
 // Leaves out the first key, if so selected.
 function shape(weights, rows, cols) {
   if (state.first) return weights;
@@ -221,6 +187,7 @@ function matrixOf(h, set) {
 
 // --- Thumbnails ---
 
+const AT_ONCE = 16; // blocks: to begin to inflate all at once takes longer than a few frames
 let thumbs = null; // by head and set: planes of weights, and their size; null: not read yet
 
 // Returns the cells of a thumbnail, k x k of a head each, from its LEVELS: the mean over its rows of the largest weight of a row.
@@ -625,8 +592,6 @@ function sayToken(m, weights) {
 
 // --- Legend and details ---
 
-const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
-
 // Returns the ticks [place, text] of the scale for colors up to SIZE, made from the library's
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
@@ -689,12 +654,10 @@ function drawDetail(m) {
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
 }
 
-// If there are few heads and the matrix is tall, moves the tables below the heads.
+// Places the tables below the heads or the matrix, whichever ends higher.
 function placeDetail() {
-  const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
-  const isBelow = state.v === 'grid' && innerWidth > 900 && !attnPage.isPrinting &&
-    $('thumbs').offsetParent !== null &&
-    ends('thumbs') + DETAIL_ROOM <= max(ends('legend') + DETAIL_SLACK, innerHeight);
+  const ends = node => node.getBoundingClientRect().bottom, detail = $('detail'), all = [$('thumbs'), $('answer')].find(node => node?.offsetParent);
+  const isBelow = state.v === 'grid' && innerWidth > 900 && !attnPage.isPrinting && all && ends(all) < ends($('legend'));
   const home = $(isBelow ? 'heads' : 'body');
   if (detail.parentNode !== home) home.append(detail);
 }
@@ -1078,7 +1041,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, labelAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
-  typeOf, aimsAt, plates, thumbOf: h => thumbOf(h, setOf(state.w)),
+  typeOf, queryAt, weightsOf, plates, thumbOf: h => thumbOf(h, setOf(state.w)),
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere.
