@@ -171,9 +171,9 @@ static bool wants_effects(const struct question *question)
            !option_find_given(question->call, OF_OTHERS);
 }
 
-/* Finds the heads that make the next token for the first screen, and draws them for a page of a
- * model with many heads, which takes three passes. Both go without those of a model whose answer is
- * no sum of parts. */
+/* Finds the heads that make the next token for the first screen, and draws them for a page, but not
+ * for a live one of few heads, which shows tiles. This takes three passes. Both go without those of
+ * a model whose answer is no sum of parts. */
 static void open_answer(struct question *question, struct live *live)
 {
     enum { FEW = 48 };
@@ -182,8 +182,9 @@ static void open_answer(struct question *question, struct live *live)
     } sizes[] = {{540, 12}, {268, 11}}; /* for a wide window, and for a telephone */
     const double most = 2e11;           /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const bool is_page = output_path(&question->args->tables.output, "html") &&
-                         config->n_layer * config->n_head > FEW;
+    const bool is_page =
+        output_path(&question->args->tables.output, "html") &&
+        (!option_text(question->call, "live") || config->n_layer * config->n_head > FEW);
     struct attn_picture_options look = ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_request request = question->request;
     struct attn_table_picture picture;

@@ -1,4 +1,4 @@
-// plates.js - the figure of the heads that write most of the next word, whose plates choose heads. A page of many heads opens with it.
+// plates.js - the figure of the heads that write most of the next word, whose plates choose heads. A page opens with it, a live one if it has many heads.
 'use strict';
 globalThis.attnPlates = ({ $, el, on, inflate, draw, state, set, byName, nameOf }) => {
 // The figure that came with the page; or null.
@@ -53,7 +53,8 @@ async function open(nHead) {
   place.classList.add('eight');
   $('app').hidden = false; // for the sizes of texts
   $('panes').dataset.view = 'grid';
-  tabs.append(tab(`${make(svg).length} heads`, true), tab(`all ${nHead}`, false));
+  const { length } = make(svg);
+  tabs.append(tab(`${length} heads`, true), tab(length < nHead ? `all ${nHead}` : 'weights', false));
 }
 
 return { stored, titleOf, make, mark, open };
