@@ -1380,7 +1380,8 @@ static void type_second(const char *text, const char *word)
 /* Another tab has a second sentence, which differs in the word that the head looks at, so that
  * the next word changes most. Its arcs are below the line, and the next words of both are one list.
  * Others can be pressed or typed; the address keeps them. */
-/* The circuit is that of the command line; a press on a head chooses it, and the circuit stays. */
+/* The circuit is that of the command line; a press on a head or an edge chooses a head, and the
+ * circuit stays. */
 START_TEST(a_pair_has_its_circuit)
 {
     static const char command[] = "attn-cli circuit -m fable --clean 'The keys to the cabinet' "
@@ -1400,13 +1401,22 @@ START_TEST(a_pair_has_its_circuit)
                 "tr')].map(tr => tr.cells[0].textContent + tr.cells[1].textContent).join())",
                 "true");
     assert_all_named();
-    free(attn_browser_text(
-        browser, "globalThis.place = document.querySelector('#live-circuit [data-i^=h]').dataset.i"
-                 ".slice(1).split('.'), document.querySelector('#live-circuit .x-near > text')"
-                 ".dispatchEvent(new MouseEvent('click')), ''"));
+    attn_browser_click_on(browser, "#live-circuit .plate[data-head='3.0']");
     assert_text(ID("dialog") ".open", "false");
-    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head ' + place[0] + '.' + "
-                                                "place[1]");
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 3.0'");
+    /* an edge chooses the head that writes it, 2.5 > 2.mlp, or else the one that reads it */
+    for (int edge = 3; edge <= 4; edge++) {
+        char selector[64];
+
+        snprintf(selector, sizeof selector, "#live-circuit .x-near > path:nth-child(%d)", edge);
+        attn_browser_click_on(browser, selector);
+        attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 2.5'");
+        assert_text("document.querySelector('#live-circuit .plate.near').dataset.head", "2.5");
+        assert_text("document.querySelector('#live-circuit tr[aria-selected=true]').dataset.row",
+                    edge == 3 ? "2" : "3");
+        attn_browser_click_on(browser, "#live-circuit .plate[data-head='3.0']");
+        attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 3.0'");
+    }
     assert_text("location.hash.includes('life=pair') && "
                 "Boolean(document.querySelector('#live-circuit [data-i^=h]'))",
                 "true");

@@ -420,7 +420,7 @@ START_TEST(a_head_of_a_circuit_lights_its_edges_and_shows_its_row)
     free(attn_browser_text(
         browser, "globalThis.head = [...document.querySelectorAll('.x-plot [data-i^=h]')][0],"
                  "globalThis.place = head.dataset.i.slice(1).split('.'),"
-                 "globalThis.hit = [...document.querySelectorAll('.x-near > text')][0],"
+                 "globalThis.hit = document.querySelector('.x-near > .plate'),"
                  "hit.dispatchEvent(new PointerEvent('pointerenter')), ''"));
     /* an edge is lit if and only if it begins or ends at the head */
     assert_text("JSON.stringify([...document.querySelectorAll('.x-plot path[data-i]')].map(path =>"
@@ -434,10 +434,10 @@ START_TEST(a_head_of_a_circuit_lights_its_edges_and_shows_its_row)
                 "true");
     free(attn_browser_text(browser, "hit.dispatchEvent(new MouseEvent('click')), ''"));
     attn_browser_wait(browser, HASH ".includes('h=' + place[0] + '.' + place[1])");
-    /* by keys, the next head */
+    /* by keys, the last head */
     free(attn_browser_text(browser, "document.querySelector('.x-plot').focus(), globalThis.place = "
-                                    "[...document.querySelectorAll('.x-plot [data-i^=h]')][1]"
-                                    ".dataset.i.slice(1).split('.'), ''"));
+                                    "[...document.querySelectorAll('.x-plot .plate')].at(-1)"
+                                    ".dataset.head.split('.'), ''"));
     attn_browser_key(browser, "ArrowDown", 0);
     attn_browser_key(browser, "ArrowDown", 0);
     assert_text("document.querySelector('.unseen').textContent === 'head ' + place[0] + '.' + "

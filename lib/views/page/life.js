@@ -136,9 +136,9 @@ function paint() {
     for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
     if (found.tab === 'pair' && document.activeElement !== $('life-second')) $('life-second').value = found.text;
     if (found.nodes[0].isConnected) return undefined;
-    const { id } = document.activeElement;
+    const before = document.activeElement;
     place.replaceChildren(...found.nodes);
-    return hadFocus && $(id)?.focus({ preventScroll: true });
+    return hadFocus && (before.isConnected ? before : $(before.id))?.focus({ preventScroll: true });
   }
   if (found.tab === 'answer') return paintAnswer(place, hadFocus);
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];

@@ -751,7 +751,7 @@ async function drawPair(what, text, query, width) {
 }
 
 // Shows in PLACE which parts carry the difference of the last word of the text of WHAT and of TEXT, whose next words are the ANSWERS. A
-// press on a head chooses it on the stage.
+// press on a head or an edge of it chooses the head on the stage.
 async function showCircuit(place, what, text, answers) {
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), textOption('clean', what.text), textOption('corrupted', text), ...answers, ['size', '20']];
   const shown = el('div', {}, t('computing') + ' \u2026');
@@ -762,6 +762,7 @@ async function showCircuit(place, what, text, answers) {
   place.scrollIntoView({ block: 'nearest' });
   const { page } = await answerOf('circuit', [...options, ['html', 'page.html']], { ...what, text: null }, 'page');
   attnQuestion.show(shown, attnPage.tableOf(page));
+  viewer.plates.mark();
 }
 
 // Returns the 8,192 tokens that the model finds most likely after position QUERY, or at it for an encoder: [{ id, token }], the most

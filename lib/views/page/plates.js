@@ -12,11 +12,9 @@ const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.
 
 // Makes the plates of the figure SVG, which is on the page, buttons that choose their heads. Returns them.
 function make(svg) {
-  const texts = [...svg.querySelectorAll('text[data-i^=h]')], frames = [...svg.querySelectorAll('rect')].map(rect => [rect, rect.getBBox()]).reverse();
-  return [...new Set(texts.map(({ dataset }) => dataset.i))].map(mark => {
-    const own = texts.filter(({ dataset }) => dataset.i === mark), [layer, head] = mark.slice(1).split('.'), at = layer + '.' + head, { x, y } = own[0].getBBox();
-    const [frame] = frames.find(([, box]) => x > box.x && y > box.y && x < box.x + box.width && y < box.y + box.height), plate = frame.cloneNode();
-    for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': own.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
+  return attnPage.platesOf(svg).map(({ mark, texts, frame }) => {
+    const at = mark.slice(1).split('.', 2).join('.'), plate = frame.cloneNode();
+    for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': texts.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
     const choose = () => byName.has(at) && set({ h: byName.get(at) });
     on(plate, 'click', choose);
     on(plate, 'keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } });

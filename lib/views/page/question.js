@@ -293,19 +293,21 @@ class View {
       this.listen(wide, 'pointerenter', () => { this.light(row); this.announce(row, false); });
       this.listen(wide, 'pointermove', event => this.tell([row], this.rowName(row), event.clientX, event.clientY));
       this.listen(wide, 'pointerleave', () => { this.light(this.state.row); this.hideTip(); });
-      this.listen(wide, 'click', () => this.choose(row, true));
+      this.listen(wide, 'click', () => this.choose(row, true, wide));
     }
     // heads of a circuit: layer, head, position, key head
-    this.headParts = [...svg.querySelectorAll('[data-i^="h"]')].map(part => {
-      const [layer, head, position, kvHead] = part.dataset.i.slice(1).split('.').map(Number), wide = widen(part);
+    this.headParts = attnPage.platesOf(svg).map(({ mark, frame }) => {
+      const [layer, head, position, kvHead] = mark.slice(1).split('.').map(Number), plate = frame.cloneNode();
       const names = [layer + '.' + head, `${layer}.${head}.q`, `${layer}.${kvHead}.k`, `${layer}.${kvHead}.v`];
-      const has = ({ dataset }) => ['writer', 'reader'].some(role => names.includes(this.valueOf(Number(dataset.i), role)));
+      const has = row => ['writer', 'reader'].some(role => names.includes(this.valueOf(row, role))), hasPart = ({ dataset }) => has(Number(dataset.i));
       const press = () => this.container.dispatchEvent(new CustomEvent('attn-choose',
         { bubbles: true, detail: { isPressed: true, layer, head, ...position < 0 ? {} : { position } } }));
-      this.listen(wide, 'pointerenter', () => this.light(-1, has));
-      this.listen(wide, 'pointerleave', () => this.light(this.state.row));
-      this.listen(wide, 'click', press);
-      return { name: names[0], has, press };
+      for (const pair of [['class', 'plate'], ['data-head', names[0]]]) plate.setAttribute(...pair);
+      near.append(plate);
+      this.listen(plate, 'pointerenter', () => this.light(-1, hasPart));
+      this.listen(plate, 'pointerleave', () => this.light(this.state.row));
+      this.listen(plate, 'click', press);
+      return { name: names[0], place: { layer, head }, frame, has, hasPart, press };
     });
     near.setAttribute('class', 'x-near');
     svg.append(near);
@@ -368,20 +370,27 @@ class View {
 
   // --- Choosing
 
-  choose(row, isPressed = false) {
+  choose(row, isPressed = false, part = null) {
     if (row < 0) return;
     this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
     this.reveal(row);
     this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' + this.shownText(row);
-    this.announce(row, isPressed);
+    this.announce(row, isPressed, part);
   }
 
-  // Makes the page show the head and position of ROW. The row was chosen, or its part of the figure
-  // was pressed (IS_PRESSED) or is under the pointer.
-  announce(row, isPressed) {
-    const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
+  // Returns the head that reads the edge ROW; if several do, the one to whose plate the line PART leads.
+  readerOf(row, part) {
+    const end = part?.getPointAtLength?.(1e9) ?? { x: 0, y: 0 }, middle = (frame, from, size) => frame[from].baseVal.value + frame[size].baseVal.value / 2;
+    const farOf = ({ frame }) => Math.hypot(middle(frame, 'x', 'width') - end.x, middle(frame, 'y', 'height') - end.y);
+    return this.headParts.filter(({ has }) => has(row)).sort((a, b) => farOf(a) - farOf(b))[0]?.place;
+  }
+
+  // Makes the page show the head and position of ROW: of an edge the head that writes it, or else one that reads it. The row was
+  // chosen, or PART of the figure that stands for it was pressed (IS_PRESSED) or is under the pointer.
+  announce(row, isPressed, part) {
+    const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined, own = this.headOf(row);
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: { isPressed,
-      ...this.headOf(row),
+      ...own.head === undefined ? this.readerOf(row, part) : own,
       position: place('position') ?? place('query'), key: place('key') } }));
   }
 
@@ -517,7 +526,7 @@ class View {
   move(down, across) {
     if (down !== 0 && this.headParts.length > 0) { // to the next head of a circuit
       this.part = this.headParts[clamp(this.headParts.indexOf(this.part) + down, 0, this.headParts.length - 1)];
-      this.light(-1, this.part.has);
+      this.light(-1, this.part.hasPart);
       this.said.textContent = 'head ' + this.part.name;
       return;
     }
@@ -551,7 +560,7 @@ class View {
 
   makeTokens() {
     const { texts } = this.data.map.columns;
-    const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
+    const box = el('div', { class: 'x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     texts.forEach((text, c) => {
       if (c > 0 && /^ ./s.test(text)) box.append(' '); // the gap is not part of the colored word
       else if (c > 0 && /^[\u2e80-\uffef]/.test(text)) box.append(el('wbr'));
@@ -566,7 +575,7 @@ class View {
     const next = this.at.get('next'), { rows, columns } = this.data.map;
     if (next === undefined || !columns.positions) return;
     for (let r = 0; r < this.nRow; r++) {
-      const line = el('p', { class: 'text x-text x-step' }, el('bdi', { class: 'x-written' }, rows.texts?.[r] ?? ''));
+      const line = el('p', { class: 'x-text x-step' }, el('bdi', { class: 'x-written' }, rows.texts?.[r] ?? ''));
       for (let c = 0; c < this.nColumn; c++) {
         const text = this.data.rows[this.rowAt(r, c)]?.[next];
         if (typeof text !== 'string') continue;

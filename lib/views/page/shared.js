@@ -153,6 +153,15 @@ const barColor = ({ hue, isParked }) => isParked ? `color-mix(in oklab, ${hue} 2
 const barOf = (bar, kinds) => bar.length === 0 ? 'none'
   : 'linear-gradient(90deg, ' + barPartsOf(bar, kinds).map(part => `${barColor(part)} ${100 * part.begin}% ${100 * part.end}%`).join(', ') + ')';
 
+// Returns the plates of heads in the figure SVG: their mark, "h2.5...", their texts, and the frame, the last rectangle around these.
+function platesOf(svg) {
+  const texts = [...svg.querySelectorAll('text[data-i^=h]')], rects = [...svg.querySelectorAll('rect')].reverse(), placeOf = (node, name) => node[name].baseVal.value ?? node[name].baseVal[0].value;
+  return [...new Set(texts.map(({ dataset }) => dataset.i))].map(mark => {
+    const own = texts.filter(({ dataset }) => dataset.i === mark), isIn = (rect, from, size) => { const x = placeOf(own[0], from) - placeOf(rect, from); return x > 0 && x < placeOf(rect, size); };
+    return { mark, texts: own, frame: rects.find(rect => isIn(rect, 'x', 'width') && isIn(rect, 'y', 'height')) };
+  });
+}
+
 // Gives the node of a token a ground, with black or white letters; '': none.
 function tint(node, color) {
   node.style.background = color;
@@ -182,5 +191,5 @@ const given = JSON.parse(document.getElementById('document').textContent); // th
 document.getElementById('document').remove();
 
 return { given, runOf, tableOf, NUMBERS, nameOfToken, shortly, el, svgEl, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
-  atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
+  atOf, platesOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();
