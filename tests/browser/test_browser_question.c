@@ -782,10 +782,17 @@ START_TEST(atlas_shows_measures_and_opens_cards)
     assert_text("document.querySelector('h1').textContent", "Atlas of heads");
     assert_text("[...document.querySelector('#atlas select').children].map(g => g.label + ' ' + "
                 "g.children.length).join()",
-                "Where a head looks 8,How it looks 4");
-    assert_text("[...document.querySelectorAll('.a-axis')].slice(0, 2).map(t => "
+                "Where a head looks 9,How it looks 4");
+    /* across: the weight that is not parked; the ends of both axes say what a head does there */
+    assert_text("[...document.querySelectorAll('.a-axis')].slice(0, 4).map(t => "
                 "t.textContent).join()",
-                "distance, tokens \u2192,\u2191 entropy as a share of its maximum");
+                "\u2190 parks on the first token,looks at words \u2192,\u2190 one word,all words "
+                "\u2192");
+    row = row_of_largest(rows, "park");
+    snprintf(expected, sizeof expected, "a-%d", row);
+    assert_text("[...document.querySelectorAll('.a-point')].reduce((a, b) => "
+                "a.getBoundingClientRect().left <= b.getBoundingClientRect().left ? a : b).id",
+                expected);
     /* names cover neither each other nor a mark */
     assert_text("[...document.querySelectorAll('.a-point text')].length > 8", "true");
     assert_text("(boxes => boxes.some((a, i) => boxes.some((b, k) => i !== k && a.tagName !== "

@@ -8,7 +8,7 @@ const { atlas: data, table, colormaps, nothing } = attnPage.given, place = docum
 if (!data || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, barPartsOf, barOf, nameOfToken } = attnPage;
 const ramps = rampsOf(colormaps);
-const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
+const LEFT = 60, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const LETTER = 7; // px width of a letter of a name
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 // Marks of the kinds, and of heads without one: color is never the only sign.
@@ -22,24 +22,29 @@ const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M5 -5
 const at = new Map(table.columns.map((column, i) => [column.name, i]));
 const measures = table.columns.filter(({ type, role, name }) => !role && ['integer', 'real', 'boolean'].includes(type) &&
   table.rows.some(row => row[at.get(name)] !== null)).map(({ name }) => name);
-const valueOf = (row, name) => table.rows[row][at.get(name)];
-const wordsOf = name => { const { heading, title } = table.columns[at.get(name)]; return title ?? heading ?? name; };
+// Measures that axes call by other words, and what a head does at the low end and at the high one. `beside` is the rest of `park`.
+const PLAIN = { beside: ['weight on words, not parked', 'parks on the first token', 'looks at words'], entropy_norm: ['evenness (entropy)', 'one word', 'all words'],
+  distance: ['distance back, tokens', 'near', 'far'] };
+const columnOf = name => table.columns[at.get(name)] ?? { is_share: true };
+const valueOf = (row, name) => name === 'beside' ? 1 - valueOf(row, 'park') : table.rows[row][at.get(name)];
+const wordsOf = name => PLAIN[name]?.[0] ?? columnOf(name).title ?? columnOf(name).heading ?? name;
+const unitOf = name => columnOf(name).is_share ? 100 : 1;
 // the measures of axes, without errors and counts if there are others
-const named = measures.filter(name => !/^n_|_(sd|se)$/.test(name)), axes = named.length > 0 ? named : measures;
-const saysWhere = name => data.kinds.some(kind => kind.name === name) || ['first', 'far', 'share', 'park'].includes(name);
+const named = [...at.has('park') ? ['beside'] : [], ...measures.filter(name => !/^n_|_(sd|se)$/.test(name))], axes = named.length > 0 ? named : measures;
+const saysWhere = name => data.kinds.some(kind => kind.name === name) || ['first', 'far', 'share', 'park', 'beside'].includes(name);
 const groups = [['Where a head looks', axes.filter(saysWhere)], ['How it looks', axes.filter(name => !saysWhere(name))]].filter(([, names]) => names.length > 0);
 const usual = (names, other) => names.find(name => axes.includes(name)) ?? axes[other] ?? axes[0];
-const state = { x: usual(['distance'], 0), y: usual(['entropy_norm', 'entropy'], 1), active: -1, open: [] };
+const state = { x: usual(['beside', 'distance'], 0), y: usual(['entropy_norm', 'entropy'], 1), active: -1, open: [] };
 const rampOf = () => ramps[isDark() ? 'viridis' : 'blues'];
 const kindOf = row => data.heads[row].kind ?? data.kinds.length;
 const hueOf = kind => data.kinds[kind]?.hue ?? (isDark() ? '#a0a9b3' : '#5a636d');
 const kindWords = row => data.kinds[data.heads[row].kind]?.words;
 
-// Returns round numbers from LOW to HIGH, and their texts.
-function ticksOf(low, high) {
-  const power = Math.floor(Math.log10((high - low) / 4)), distance = [1, 2, 5, 10].map(x => x * 10 ** power).find(x => (high - low) / x <= 6);
+// Returns round numbers between the ENDS of a measure, and their texts; those of shares are percents.
+function ticksOf(name, ends) {
+  const unit = unitOf(name), [low, high] = ends.map(x => x * unit), power = Math.floor(Math.log10((high - low) / 4)), distance = [1, 2, 5, 10].map(x => x * 10 ** power).find(x => (high - low) / x <= 6);
   return [...Array(9).keys()].map(i => (Math.ceil(low / distance - 1e-9) + i) * distance).filter(x => x <= high + 1e-9 * distance)
-    .map(x => [x, x.toFixed(clamp(-power, 0, 9)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '\u2212')]);
+    .map(x => [x / unit, x.toFixed(clamp(-power, 0, 9)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace('-', '\u2212') + (unit === 100 ? ' %' : '')]);
 }
 
 // Returns the ends of a measure, with some room; shares begin at 0.
@@ -68,12 +73,12 @@ function drawPlot() {
   placeNames(width, size);
   const svg = svgEl('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'presentation', class: 'a-svg' },
     ...(shown.length === 0 ? [] : [
-      ...ticksOf(x0, x1).flatMap(([tick, text]) => [line(x(tick), TOP, x(tick), height - BOTTOM),
+      ...ticksOf(state.x, [x0, x1]).flatMap(([tick, text]) => [line(x(tick), TOP, x(tick), height - BOTTOM),
         svgEl('text', { x: x(tick), y: height - BOTTOM + 15, 'text-anchor': 'middle' }, text)]),
-      ...ticksOf(y0, y1).flatMap(([tick, text]) => [line(LEFT, y(tick), width - RIGHT, y(tick)),
+      ...ticksOf(state.y, [y0, y1]).flatMap(([tick, text]) => [line(LEFT, y(tick), width - RIGHT, y(tick)),
         svgEl('text', { x: LEFT - 6, y: y(tick) + 4, 'text-anchor': 'end' }, text)])]),
-    svgEl('text', { class: 'a-axis', x: width - RIGHT, y: height - 6, 'text-anchor': 'end' }, wordsOf(state.x) + ' \u2192'),
-    svgEl('text', { class: 'a-axis', x: 0, y: 14 }, '\u2191 ' + wordsOf(state.y)),
+    ...endsOfAxis(state.x, [LEFT, height - 6], [width - RIGHT, height - 6]) ?? [textAt([width - RIGHT, height - 6], 'end', wordsOf(state.x) + ' \u2192')],
+    ...endsOfAxis(state.y, [12, height - BOTTOM], [12, TOP], 'rotate(-90)') ?? [textAt([0, 14], 'start', '\u2191 ' + wordsOf(state.y))],
     ...spots.map(spot => {
       const node = svgEl('g', { role: 'option', id: 'a-' + spot.row, class: 'a-point', transform: `translate(${spot.x.toFixed(1)} ${spot.y.toFixed(1)})`,
         'aria-label': tell(spot.row) }, svgEl('path', { d: marks[kindOf(spot.row)], fill: hueOf(data.heads[spot.row].kind), transform: `scale(${size})` }));
@@ -85,6 +90,10 @@ function drawPlot() {
   if (!nodes.has(state.active)) state.active = -1;
   drawMarks();
 }
+
+const textAt = (place, anchor, words, turn = '') => svgEl('text', { class: 'a-axis', transform: `translate(${place})${turn}`, 'text-anchor': anchor }, words);
+// Returns what a head does at the two ends of an axis, if a measure has words for that.
+const endsOfAxis = (name, low, high, turn) => PLAIN[name] && [textAt(low, 'start', '\u2190 ' + PLAIN[name][1], turn), textAt(high, 'end', PLAIN[name][2] + ' \u2192', turn)];
 
 const nameOf = (row, x, y, anchor) => svgEl('text', { x, y, 'text-anchor': anchor }, data.heads[row].name);
 
@@ -117,7 +126,7 @@ function drawMarks() {
   else plot.removeAttribute('aria-activedescendant');
 }
 
-const tell = row => `head ${data.heads[row].name}: ${state.x} ${short(Number(valueOf(row, state.x)))}, ${state.y} ${short(Number(valueOf(row, state.y)))}` +
+const tell = row => `head ${data.heads[row].name}: ` + [state.x, state.y].map(name => `${wordsOf(name)} ${short(unitOf(name) * valueOf(row, name))}${unitOf(name) === 100 ? ' %' : ''}`).join(', ') +
   (kindWords(row) ? `, looks most at ${kindWords(row)}` : '');
 
 function activate(row) {
