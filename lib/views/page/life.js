@@ -8,6 +8,7 @@
 globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, drawAnswer, stored, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
+const WIDEST = 900; // px of a life, whose letters have 6 points on paper
 const REACH = 14; // px around a ribbon that can be pressed
 const FEW = 48; // heads of a model whose stage opens with its words
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
@@ -46,7 +47,7 @@ const isRemoved = mark => { const [text, list] = editOf(mark); return found.what
 // Draws the picture of the tab at position P, unless something else is asked in the meantime.
 async function find(what, p, target, width) {
   const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target', 'ids:' + target]], ...foil === null || foil === target ? [] : [['foil', 'ids:' + foil]]];
-  const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size} colormap=diverging`;
+  const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * Math.min(width, WIDEST))}pt font-size=${size} colormap=diverging`;
   try {
     const isWanted = () => mine === number;
     const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
