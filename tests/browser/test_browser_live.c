@@ -2607,6 +2607,11 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_wait(browser, "location.hash.includes('life=words')");
     assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
     leave();
+    attn_browser_key(browser, "ArrowLeft", 0); /* the ring of the focus is not that of the choice */
+    attn_browser_key(browser, "ArrowRight", 0);
+    assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
+                "document.querySelector('.plate.near:focus')))",
+                "rgb(0, 0, 0) 0.8%");
 }
 END_TEST
 

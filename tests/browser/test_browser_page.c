@@ -332,6 +332,14 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_wait(browser, "document.querySelector('.plate:last-child').matches('.near') && "
                                "attnViewer.run.heads[attnViewer.state.h].at === "
                                "document.querySelector('.plate.near').dataset.head");
+    attn_browser_key(browser, "Tab", 0);
+    free(attn_browser_text(browser, "document.querySelector('.plate.near').focus()"));
+    assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
+                "document.querySelector('.plate.near:focus')))",
+                "rgb(0, 0, 0) 0.8%");
+    attn_browser_set_media(browser, "print", "light");
+    assert_text("document.querySelector('#answer-tabs').offsetHeight", "0");
+    attn_browser_set_media(browser, "", "light");
     show_all_heads();
     attn_browser_wait(browser, "document.querySelectorAll('.thumb canvas').length === 56");
     assert_text("document.querySelector('.plate').getBoundingClientRect().width", "0");
