@@ -1446,6 +1446,10 @@ START_TEST(two_sentences_are_back_to_back)
                 "li.textContent).join()",
                 "is0.06 % \xe2\x86\x92 25.0 %,are24.6 % \xe2\x86\x92 0.04 %");
     assert_text("getComputedStyle(" ID("stage-next") ").display", "none");
+    /* the second sentence has rings, as blue and purple are one color to some people */
+    assert_text("['a', 'b'].map(kind => getComputedStyle(document.querySelector('.track .' + kind))"
+                ".borderTopWidth).join()",
+                "0px,3px");
     assert_all_named();
     attn_browser_click_on(browser, "#pair-changed button");
     attn_browser_wait(browser, DRAWN ".includes('hats')");
@@ -2603,15 +2607,15 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_wait(browser, "attnViewer.run.heads[attnViewer.state.h].at === "
                                "document.querySelector('.plate.near')?.dataset.head && "
                                "document.querySelector('.plate:last-child').matches('.near')");
-    attn_browser_click_on(browser, "#life-words");
-    attn_browser_wait(browser, "location.hash.includes('life=words')");
-    assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
-    leave();
     attn_browser_key(browser, "ArrowLeft", 0); /* the ring of the focus is not that of the choice */
     attn_browser_key(browser, "ArrowRight", 0);
     assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
                 "document.querySelector('.plate.near:focus')))",
                 "rgb(0, 0, 0) 0.8%");
+    attn_browser_click_on(browser, "#life-words");
+    attn_browser_wait(browser, "location.hash.includes('life=words')");
+    assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
+    leave();
 }
 END_TEST
 
