@@ -400,6 +400,8 @@ START_TEST(an_edge_of_a_circuit_says_its_score)
     json = read_json("j.json");
     rows = cJSON_GetObjectItem(json, "rows");
     attn_browser_load(browser, "p.html", "");
+    attn_browser_print(browser, "p.pdf"); /* the figure is whole on the first sheet */
+    ck_assert_int_eq(system("pdftotext -l 1 p.pdf - | grep -q 'strongest path'"), 0);
     at = point_at_row(0);
     snprintf(expected, sizeof expected, "%.6f",
              number_of(cJSON_GetArrayItem(rows, (int)at), "score"));
@@ -793,6 +795,18 @@ START_TEST(atlas_shows_measures_and_opens_cards)
     assert_text("[...document.querySelectorAll('.a-point')].reduce((a, b) => "
                 "a.getBoundingClientRect().left <= b.getBoundingClientRect().left ? a : b).id",
                 expected);
+    /* paper has the columns that have room, and the names of the others */
+    assert_text("dispatchEvent(new Event('beforeprint')), (table => ["
+                "(table.style.minWidth = 0, table.offsetWidth <= 700), "
+                "table.rows[0].cells[0].hidden, table.rows[1].cells[0].hidden, "
+                "[...table.rows].every(row => [...row.cells].at(-1).hidden), "
+                "table.parentNode.nextSibling.textContent.endsWith(', n')].join())("
+                "document.querySelector('.x-table table'))",
+                "true,false,false,true,true");
+    assert_text("dispatchEvent(new Event('afterprint')), document.querySelectorAll('.x-table "
+                "[hidden]').length + ' ' + "
+                "document.querySelector('.x-table').nextSibling.hidden",
+                "0 true");
     /* names cover neither each other nor a mark */
     assert_text("[...document.querySelectorAll('.a-point text')].length > 8", "true");
     assert_text("(boxes => boxes.some((a, i) => boxes.some((b, k) => i !== k && a.tagName !== "

@@ -214,6 +214,21 @@ class View {
     else if (this.themeBefore) root.dataset.theme = this.themeBefore;
     else delete root.dataset.theme;
     this.draw();
+    this.fitPaper(isOn);
+  }
+
+  // Leaves out the last columns of the table that have no room on paper, and names them.
+  fitPaper(isOn) {
+    const { style } = this.body.parentNode, show = (at, isShown) => [this.heads[at], ...[...this.body.rows].map(row => row.cells[at])].forEach(cell => { cell.hidden = !isShown; });
+    this.heads.forEach((_, at) => show(at, true));
+    style.minWidth = 0;
+    const widths = this.heads.map(head => head.offsetWidth), isKept = at => [this.state.value, this.state.sort].includes(this.listed[at].column.name);
+    style.minWidth = '';
+    let room = widths.reduce((left, width, at) => left - (isKept(at) ? width : 0), PAPER);
+    const out = isOn ? this.listed.filter((_, at) => !isKept(at) && (room -= widths[at]) < 0) : [];
+    for (const one of out) show(this.listed.indexOf(one), false);
+    this.left.hidden = out.length === 0;
+    this.left.textContent = 'without ' + out.map(({ column }) => column.name).join(', ');
   }
 
   button(text, action, attributes) {
@@ -642,7 +657,8 @@ class View {
       el('table', {}, this.head, this.body));
     this.more = this.button('', () => this.set({ isLong: true }));
     this.moreLine = el('p', { class: 'x-more', hidden: '' }, this.more);
-    this.rows.append(this.scroller, this.moreLine);
+    this.left = el('p', { class: 'note', hidden: '' });
+    this.rows.append(this.scroller, this.left, this.moreLine);
     this.listen(this.body, 'click', event => {
       const line = event.target.closest('tr');
       if (line) this.choose(Number(line.dataset.row));
