@@ -210,7 +210,7 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    append_readable(&shapes->text, value, n, false);
+    append_readable(&shapes->text, value, n, strcmp(name, "Caption") == 0); /* has a title */
     note->n = shapes->text.size - note->first;
     shapes->n_note++;
 }

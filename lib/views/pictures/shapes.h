@@ -201,7 +201,7 @@ void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_
 void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
                             size_t number);
 
-/* Adds a note: title, description, model, ... Copies VALUE, made printable; borrows NAME. */
+/* Adds a note. Copies VALUE, made printable, but a caption keeps U+2068, U+2069; borrows NAME. */
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value,
                           size_t n);
 
