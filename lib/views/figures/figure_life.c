@@ -69,16 +69,11 @@ static double height_of(const struct life_layout *layout, const struct ribbon *r
     return height_at(layout, ribbon, fmax(fabs(ribbon->value), fabs(ribbon->before)));
 }
 
-static bool is_folded(const struct life_layout *layout, int64_t layer)
-{
-    return layer >= 0 && layout->streams.folded[layer];
-}
-
 /* Whether a ribbon is high enough for a name. */
 static bool is_named(const struct life_layout *layout, const struct ribbon *ribbon)
 {
     return height_of(layout, ribbon) >= LEAST_NAMED * layout->point &&
-           !is_folded(layout, ribbon->layer);
+           !attn_streams_is_folded(&layout->streams, (size_t)ribbon->layer);
 }
 
 /* Adds RIBBON to the rest of its layer. Returns false if the layer has none. */
@@ -221,9 +216,9 @@ static void set_heights(struct life_layout *layout)
         layout->streams.bands[layer + 1] =
             ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
                                     side_of(layout, layer, NOT_PLACED)))) +
-            (layer < 0                  ? TOKEN / 2
-             : is_folded(layout, layer) ? 2
-                                        : TOKEN);
+            (layer < 0                       ? TOKEN / 2
+             : layout->streams.folded[layer] ? 2
+                                             : TOKEN);
     }
 }
 
@@ -318,7 +313,7 @@ static double low_of(const struct life_layout *layout, int64_t layer)
 {
     return layer == NOT_PLACED
                ? layout->streams.bottom
-               : layout->streams.ys[layer] - (is_folded(layout, layer) ? 1 : TOKEN / 2.0);
+               : layout->streams.ys[layer] - (layout->streams.folded[layer] ? 1 : TOKEN / 2.0);
 }
 
 /* Adds the ribbons. Those of one side of a layer are one above the other, upwards from its lower
@@ -431,44 +426,36 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
         attn_streams_add_sample(pen, x, y, "without the change", color, GHOST);
     snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw; gap: cut short",
              n, number);
-    attn_streams_add_line(pen, y + ATTN_STREAMS_LEGEND, "sum", line);
-    attn_streams_add_line(pen, y + 2 * ATTN_STREAMS_LEGEND, "word",
+    attn_streams_add_line(pen, ATTN_FIGURE_PAD, y + ATTN_STREAMS_LEGEND, "sum", line);
+    attn_streams_add_line(pen, ATTN_FIGURE_PAD, y + 2 * ATTN_STREAMS_LEGEND, "word",
                           "grey words: the model's guess so far");
-}
-
-static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,
-                             struct attn_error *err)
-{
-    struct attn_figure_streams *streams = &layout->streams;
-
-    layout->point = 1 / pen->unit;
-    layout->line = pen->letters.tick + 3;
-    ATTN_TRY(read_parts(pen, layout, err));
-    ATTN_TRY(attn_streams_plan(pen, streams, ASIDE, err));
-    pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
-    if (pen->is_measuring)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->taken, layout->n + streams->n_layer + 1, err));
-    attn_streams_add(pen, streams);
-    add_ribbons(pen, layout);
-    attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
-                         (double[]){streams->xs[layout->at], streams->ys[streams->n_layer]}, 2,
-                         pen->ink);
-    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at);
-    add_names(pen, layout);
-    add_legend(pen, layout);
-    return ATTN_OK;
 }
 
 enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct life_layout layout = {.given = pen->content->of};
+    struct life_layout layout = {
+        .given = pen->content->of, .point = 1 / pen->unit, .line = pen->letters.tick + 3};
+    struct attn_figure_streams *streams = &layout.streams;
     const struct attn_table *lens = layout.given->lens;
     int at;
 
-    layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
-    layout.streams.n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
-    at = attn_streams_place(&layout.streams, attn_table_role_cell(lens, 0, ATTN_ROLE_POSITION));
-    layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
-    return draw(pen, &layout, err);
+    streams->places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
+    streams->n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
+    at = attn_streams_place(streams, attn_table_role_cell(lens, 0, ATTN_ROLE_POSITION));
+    layout.at = at < 0 ? streams->places.n - 1 : (size_t)at;
+    ATTN_TRY(read_parts(pen, &layout, err));
+    ATTN_TRY(attn_streams_plan(pen, streams, ASIDE, err));
+    pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
+    if (pen->is_measuring)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, streams->taken, layout.n + streams->n_layer + 1, err));
+    attn_streams_add(pen, streams);
+    add_ribbons(pen, &layout);
+    attn_figure_add_line(pen, (double[]){streams->xs[layout.at], streams->bottom},
+                         (double[]){streams->xs[layout.at], streams->ys[streams->n_layer]}, 2,
+                         pen->ink);
+    attn_streams_add_lens(pen, streams, lens, layout.at);
+    add_names(pen, &layout);
+    add_legend(pen, &layout);
+    return ATTN_OK;
 }

@@ -130,11 +130,6 @@ static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_strea
     }
 }
 
-static bool is_folded(const struct attn_figure_streams *streams, size_t layer)
-{
-    return streams->folded && layer < streams->n_layer && streams->folded[layer];
-}
-
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
@@ -158,12 +153,10 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     }
     attn_shapes_end_mark(pen->shapes);
     add_gaps(pen, streams);
-    text = (struct attn_shape_text){.x = streams->left - 6,
-                                    .size = pen->letters.tick,
-                                    .color = pen->faint,
-                                    .anchor = ATTN_ANCHOR_END};
+    text = attn_figure_text(streams->left - 6, 0, pen->letters.tick, pen->faint, ATTN_ANCHOR_END);
     for (size_t i = 0, end; i < streams->n_layer; i = end) {
-        for (end = i + 1; is_folded(streams, i) && is_folded(streams, end); end++)
+        for (end = i + 1;
+             attn_streams_is_folded(streams, i) && attn_streams_is_folded(streams, end); end++)
             ;
         text.y = (attn_streams_y(streams, (double)i) + attn_streams_y(streams, (double)end)) / 2 +
                  0.35 * text.size;
@@ -176,22 +169,15 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     attn_figure_add_axis_name(pen, 0, (streams->bottom + top) / 2, "layer");
 }
 
-/* Adds TEXT with a mark to the legend, from X on. */
-static void add_marked(struct attn_figure_pen *pen, double x, double y, const char *mark,
-                       const char *text)
+void attn_streams_add_line(struct attn_figure_pen *pen, double x, double y, const char *mark,
+                           const char *line)
 {
     const struct attn_shape_text at = {
         .x = x, .y = y + 0.35 * pen->letters.tick, .size = pen->letters.tick, .color = pen->ink};
 
     attn_shapes_set_mark(pen->shapes, "%s", mark);
-    attn_shapes_add_string(pen->shapes, &at, text);
+    attn_shapes_add_string(pen->shapes, &at, line);
     attn_shapes_end_mark(pen->shapes);
-}
-
-void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
-                           const char *line)
-{
-    add_marked(pen, ATTN_FIGURE_PAD, y, mark, line);
 }
 
 double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, const char *name,
@@ -201,7 +187,7 @@ double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, 
 
     attn_shapes_add_line(pen->shapes,
                          (struct attn_shape_line){x, y, x + LENGTH, y, WIDTH, opacity, color});
-    add_marked(pen, x + LENGTH + GAP, y, name, name);
+    attn_streams_add_line(pen, x + LENGTH + GAP, y, name, name);
     return x + LENGTH + 3 * GAP + attn_figure_text_width(strlen(name), pen->letters.tick);
 }
 
@@ -246,7 +232,9 @@ void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_strea
                                            .anchor = ATTN_ANCHOR_MIDDLE,
                                            .is_bold = height == streams->n_layer};
 
-        if (height == 0 || (is_folded(streams, height - 1) && is_folded(streams, height)) ||
+        if (height == 0 ||
+            (attn_streams_is_folded(streams, height - 1) &&
+             attn_streams_is_folded(streams, height)) ||
             token.type != ATTN_VALUE_TEXT ||
             attn_streams_place(streams, attn_table_role_cell(lens, i, ATTN_ROLE_POSITION)) !=
                 (int)place)

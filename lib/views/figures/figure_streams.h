@@ -42,6 +42,11 @@ static inline double attn_streams_y(const struct attn_figure_streams *streams, d
     return streams->ys[at] + (i - (double)at) * (streams->ys[at + 1] - streams->ys[at]);
 }
 
+static inline bool attn_streams_is_folded(const struct attn_figure_streams *streams, size_t layer)
+{
+    return streams->folded && layer < streams->n_layer && streams->folded[layer];
+}
+
 /* Returns the index of the position in CELL; -1 if it is not shown. */
 int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell);
 
@@ -55,8 +60,8 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room);
 
-/* Adds a line of the legend, with a MARK; Y is its middle. */
-void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
+/* Adds a LINE of the legend, with a MARK, from X on; Y is its middle. */
+void attn_streams_add_line(struct attn_figure_pen *pen, double x, double y, const char *mark,
                            const char *line);
 
 /* Adds a sample of COLOR and its name to the legend, from X on; Y is the middle of the line. The
