@@ -179,8 +179,8 @@ static void open_answer(struct question *question, struct live *live)
     enum { FEW = 48 };
     static const struct {
         double width, font;
-    } sizes[] = {{540, 12}, {268, 11}}; /* for a wide window, and for a telephone */
-    const double most = 2e11;           /* multiplications: about 2 s */
+    } sizes[] = {{540, 12}, {268, 10.5}}; /* for a wide window, and for a telephone */
+    const double most = 2e11;             /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const bool is_page =
         output_path(&question->args->tables.output, "html") &&

@@ -101,6 +101,7 @@ struct layout {
     struct column columns[MOST_LINKS + 2]; /* in the order of the text */
     size_t n_column, of_input;
     size_t n_sharing;                      /* heads that share a key head, for marks */
+    int tight;                             /* how often `tighten` was called */
     double pitch;                          /* from one plate to the next */
     double left, right, top, bottom, line; /* line: height of a line of text */
     struct attn_figure_streams text;       /* `taken`: what numbers must not hide */
@@ -235,7 +236,7 @@ static double place_columns(struct layout *layout)
     for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++)
         plate->x = middle_of(layout, plate->column) - plate->width / 2 +
                    ((double)plate->slot - ((double)plate->n_beside - 1) / 2) * layout->pitch;
-    return x - layout->room.gap;
+    return x - layout->room.gap + (layout->tight > 0 ? 2 * layout->room.lane : 0);
 }
 
 /* Places the rows below TOP. */
@@ -270,8 +271,8 @@ static bool narrow(struct layout *layout)
     for (size_t i = 0; i < layout->n_column; i++)
         if (layout->columns[i].n_slot >= widest->n_slot)
             widest = &layout->columns[i];
-    widest->most = widest->n_slot - 1;
-    return widest->most > 0;
+    widest->most = widest->n_slot > 1 ? widest->n_slot - 1 : 1;
+    return widest->n_slot > 1;
 }
 
 /* Sets the ends of LINK: x, y of the writer, x, y of the reader. */
@@ -342,7 +343,7 @@ static void write_text(struct attn_figure_pen *pen, const struct layout *layout,
         attn_buffer_append_string(text, "\xe2\x86\x92 ");
         attn_table_append_label(text, word.text, word.size, SHORT_WORD);
     } else {
-        attn_buffer_append_string(text, "looks");
+        attn_buffer_append_string(text, layout->tight > 2 ? "\xe2\x86\x92" : "looks");
     }
     attn_buffer_append_format(text, " %.0f %%", 100 * weight.real);
 }
@@ -370,7 +371,9 @@ static void size_plates(struct attn_figure_pen *pen, struct layout *layout)
             mlps = fmax(mlps, widths[NAME] + 4 * PAD);
         else
             heads = fmax(heads, BAR + 2 * PAD +
-                                    fmax(bold * widths[NAME] + PAD + widths[EFFECT], widths[LOOK]));
+                                    fmax(fmax(widths[LOOK], widths[EFFECT]),
+                                         bold * widths[NAME] +
+                                             (layout->tight > 0 ? 0 : PAD + widths[EFFECT])));
     }
     heads = ceil(fmax(heads, mlps));
     layout->pitch = heads + layout->room.gap;
@@ -378,10 +381,23 @@ static void size_plates(struct attn_figure_pen *pen, struct layout *layout)
         struct plate *plate = &layout->plates[i];
 
         plate->width = plate->head < 0 ? ceil(mlps) : heads;
-        plate->height =
-            ceil(plate->head >= 0 && layout->weights < SIZE_MAX ? name + layout->line + 2 * PAD
-                                                                : small + 2 * PAD);
+        plate->height = ceil(plate->head >= 0 && layout->weights < SIZE_MAX
+                                 ? name + (layout->tight > 0 ? 2 : 1) * layout->line + 2 * PAD
+                                 : small + 2 * PAD);
     }
+}
+
+/* Lets the columns of an answer take less room: with a line of text more in plates, then without
+ * the axis of layers, which plates name, too, then without a word. Returns false if all is done. */
+static bool tighten(struct attn_figure_pen *pen, struct layout *layout)
+{
+    if (pen->content->kind != ATTN_FIGURE_ANSWER || ++layout->tight > 3)
+        return false;
+    if (layout->tight == 2)
+        layout->left = ATTN_FIGURE_PAD;
+    layout->room.lane = layout->room.gap = 3;
+    size_plates(pen, layout);
+    return true;
 }
 
 /* Finds sizes and places, adds the heading, and allocates `taken`. WIDTH: at least that of the
@@ -398,7 +414,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout,
     do {
         find_slots(layout);
         layout->right = place_columns(layout);
-    } while (pen->room > 0 && layout->right > pen->room && narrow(layout));
+    } while (pen->room > 0 && layout->right > pen->room &&
+             (narrow(layout) || tighten(pen, layout)));
     place_rows(layout, ceil(attn_figure_add_heading(pen, fmax(layout->right, width))) +
                            layout->line + 2 * PAD + 2);
     spread_ends(layout);
@@ -407,18 +424,18 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout,
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Adds the scratch buffer as a line below the figure, cut to the width, with the middle at Y, and
- * empties it. */
-static void add_line(struct attn_figure_pen *pen, double y)
+/* Adds the scratch buffer as a line below the figure, from X on, cut to the width, with the middle
+ * at Y, and empties it. */
+static void add_line(struct attn_figure_pen *pen, double x, double y)
 {
-    const double size = pen->letters.tick, room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
+    const double size = pen->letters.tick, room = pen->shapes->width - x - ATTN_FIGURE_PAD;
     struct attn_buffer *line = &pen->scratch;
 
     while (line->size > 0 && scratch_width(pen, size) > room)
         for (line->size--; line->size > 0 && (line->data[line->size] & 0xc0) == 0x80;)
             line->size--;
-    attn_figure_add_scratch(pen, attn_figure_text(ATTN_FIGURE_PAD, y + 0.35 * size, size,
-                                                  pen->faint, ATTN_ANCHOR_START));
+    attn_figure_add_scratch(
+        pen, attn_figure_text(x, y + 0.35 * size, size, pen->faint, ATTN_ANCHOR_START));
 }
 
 /* Adds the columns: a pale ground, and the word below; below the changed word the other. */
@@ -513,8 +530,9 @@ static void add_plate(struct attn_figure_pen *pen, struct layout *layout, const 
     attn_figure_add_scratch(pen, text);
     text.size = small;
     text.is_bold = false;
-    text.anchor = ATTN_ANCHOR_END;
-    text.x = right - PAD;
+    text.anchor = layout->tight > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_END;
+    text.x = layout->tight > 0 ? left : right - PAD;
+    text.y += layout->tight > 0 ? layout->line : 0;
     text.color = pen->faint;
     write_text(pen, layout, plate, EFFECT);
     attn_figure_add_scratch(pen, text);
@@ -819,7 +837,7 @@ static void write_rest(struct attn_figure_pen *pen, const struct layout *layout,
                                   0);
         attn_buffer_append_string(out, " %  ");
         if (is_narrow(pen) && row == layout->n_edge + 1) {
-            add_line(pen, *y);
+            add_line(pen, ATTN_FIGURE_PAD, *y);
             *y += layout->line;
         }
     }
@@ -839,15 +857,14 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
         write_rest(pen, layout, &y);
     else if (pen->is_printed && text->text)
         attn_escape_append(&pen->scratch, text->text, text->n);
-    add_line(pen, y);
+    add_line(pen, ATTN_FIGURE_PAD, y);
     y += ATTN_STREAMS_LEGEND;
     x = attn_streams_add_sample(pen, ATTN_FIGURE_PAD, y, "for", attn_streams_color(pen, 1),
                                 OPACITY);
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
-    attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
-    attn_figure_add_scratch(pen,
-                            attn_figure_text(x, y + 0.35 * pen->letters.tick, pen->letters.tick,
-                                             pen->faint, ATTN_ANCHOR_START));
+    attn_buffer_append_string(&pen->scratch, layout->tight > 2 ? "\xe2\x86\x92: where it looks"
+                                                               : "full width: the whole answer");
+    add_line(pen, x, y);
     if (pen->content->kind == ATTN_FIGURE_ANSWER)
         return;
     attn_buffer_append_string(
@@ -855,7 +872,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
                            ? "%: own effect; \xe2\x86\x92: where it looks; q k v: what an edge "
                              "changes"
                            : "q k v: what an edge changes");
-    add_line(pen, y += line + 1);
+    add_line(pen, ATTN_FIGURE_PAD, y += line + 1);
     if (random.type == ATTN_VALUE_REAL)
         attn_buffer_append_format(&pen->scratch, "%zu random edges: %.0f %%", layout->n_edge,
                                   fabs(100 * random.real));
@@ -864,7 +881,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
                                   pen->scratch.size > 0 ? "; " : "",
                                   layout->n_edge - layout->n_drawn,
                                   100 * fabs(layout->edges[layout->n_drawn].rank.number));
-    add_line(pen, y += line);
+    add_line(pen, ATTN_FIGURE_PAD, y += line);
     if (paths.type == ATTN_VALUE_TEXT) { /* the first, which is the strongest */
         const char *end = memchr(paths.text, '\n', paths.size);
 
@@ -872,7 +889,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
         attn_buffer_append(&pen->scratch, paths.text,
                            end ? (size_t)(end - paths.text) : paths.size);
     }
-    add_line(pen, y + line);
+    add_line(pen, ATTN_FIGURE_PAD, y + line);
 }
 
 enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct attn_error *err)
@@ -903,7 +920,8 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     if (pen->is_measuring)
         return ATTN_OK;
     add_columns(pen, &layout);
-    add_layers(pen, &layout);
+    if (layout.tight < 2)
+        add_layers(pen, &layout);
     for (size_t i = 0; i < layout.n_link; i++)
         add_link(pen, &layout, &layout.links[i]);
     for (size_t i = 0; i < layout.n_plate; i++)

@@ -726,7 +726,7 @@ async function drawingOf(options, what) {
 
 // Returns the picture of the heads that write most of the next word of the text of WHAT.
 async function drawAnswer(what, width) {
-  const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 11 : 12}`;
+  const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 10.5 : 12}`;
   const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
   return new TextDecoder().decode(file);
 }
