@@ -17,6 +17,7 @@ $(BUILD)/%.bare.js: %.js lib/views/page/page.mk
 	$(strip_file)
 $(BUILD)/%.bare.css: %.css lib/views/page/page.mk
 	$(strip_file)
+	@sed -i -E 's/ *([{}]) */\1/g' $@
 
 # Policies are hashes of the scripts and styles of a page.
 bare = $(foreach part,$(1),$(BUILD)/lib/views/page/$(part).bare.js)
