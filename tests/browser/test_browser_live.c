@@ -2612,6 +2612,10 @@ START_TEST(many_heads_open_with_eight)
     assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
                 "document.querySelector('.plate.near:focus')))",
                 "rgb(0, 0, 0) 0.8%");
+    attn_browser_resize(browser, 390, 844); /* letters of a telephone have 11 px */
+    attn_browser_wait(browser, "Math.min(...[...document.querySelectorAll('#life-picture text')]"
+                               ".map(text => parseFloat(getComputedStyle(text).fontSize) * "
+                               "text.getScreenCTM().a)) > 10.8");
     attn_browser_click_on(browser, "#life-words");
     attn_browser_wait(browser, "location.hash.includes('life=words')");
     assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
