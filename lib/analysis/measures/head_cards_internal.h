@@ -16,6 +16,8 @@
 #include "base/buffer.h"
 #include "formats/json_writer.h"
 #include "measures/head_cards.h"
+#include "run/item.h"
+#include "run/run_internal.h"
 #include "trace/location.h"
 #include "trace/trace_internal.h"
 
@@ -51,6 +53,15 @@ struct attn_card_text {
 };
 
 void attn_card_text_release(struct attn_card_text *text);
+
+/* Shown for the second and later pieces of a character that is split into several tokens. */
+#define ATTN_PIECE "\xc2\xb7"
+
+/* Copies the tokens of RUN to TEXT, which must be {0}: as they are printed if IS_PRINTED, otherwise
+ * their bytes in the vocabulary. ITEM may be NULL. Release TEXT after a failure, too. */
+enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
+                                     bool is_printed, struct attn_card_text *text,
+                                     struct attn_error *err);
 
 /* Returns token I of TEXT; tokens of the source follow those of the text. */
 const char *attn_card_token(const struct attn_card_text *text, size_t i, size_t *size);

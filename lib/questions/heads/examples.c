@@ -12,7 +12,6 @@
 #include "machine/frame.h"
 #include "machine/questions_internal.h"
 #include "measures/run_measures.h"
-#include "run/host_internal.h"
 #include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"

@@ -8,7 +8,6 @@
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
 #include "model/config_fields.h"
-#include "run/item.h"
 
 /* The value of one text, and its row with the largest value. */
 struct attn_example_value {
@@ -61,12 +60,6 @@ struct attn_example_set {
 
 /* Appends the examples as the JSON object that the page shows (page/examples.js). */
 void attn_examples_append_page(const struct attn_example_set *set, struct attn_buffer *out);
-
-/* Copies the tokens of RUN to TEXT, which must be {0}: as they are printed if IS_PRINTED, otherwise
- * their bytes in the vocabulary. ITEM may be NULL. Release TEXT after a failure, too. */
-enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
-                                     bool is_printed, struct attn_card_text *text,
-                                     struct attn_error *err);
 
 /* Returns the width of the value vectors from which attn_head_cards_write computes tokens; 0 if
  * heads of MODEL write none: it has labels instead of tokens, or no output layer. */

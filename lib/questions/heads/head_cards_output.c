@@ -8,108 +8,10 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/host_internal.h"
-#include "tensors/token_text.h"
 #include "trace/places_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* Shown for the second and later pieces of a character that is split into several tokens. */
-static const char piece[] = "\xc2\xb7";
-
-/* Appends token I with the LABELS of its sequence. If tokens share a character, the first shows it
- * whole. */
-static void append_token(struct attn_buffer *out, const struct attn_token_texts *labels, size_t i)
-{
-    const bool is_split = labels->joins && i + 1 < labels->n && labels->joins[i + 1];
-    size_t size;
-    const char *label = attn_token_text(labels, i, &size);
-
-    if (labels->joins && labels->joins[i]) {
-        attn_buffer_append_string(out, piece);
-        return;
-    }
-    while (is_split && size > 1 && label[--size] != '/') /* removes the number of the piece */
-        continue;
-    attn_buffer_append(out, label, size);
-}
-
-/* Appends the tokens of SEQUENCE, whose LABELS may be empty; BEGIN and END are where they lie in
- * the text, or NULL. */
-static void append_tokens(struct attn_card_text *text, size_t first,
-                          const struct attn_sequence *sequence,
-                          const struct attn_token_texts *labels, const size_t *begin,
-                          const size_t *end)
-{
-    for (size_t i = 0; i < sequence->n; i++) {
-        /* white space that belongs to no token; names of patches have none */
-        if (i > 0 && (sequence->pixels || (begin && begin[i] > end[i - 1])))
-            attn_buffer_append_char(&text->tokens, ' ');
-        if (labels->n > 0)
-            append_token(&text->tokens, labels, i);
-        else if (sequence->ids)
-            attn_buffer_append_format(&text->tokens, "%s%" PRId32, i > 0 ? " " : "",
-                                      sequence->ids[i]);
-        else /* rows of an array or a sound */
-            attn_buffer_append_format(&text->tokens, "%s%zu", i > 0 ? " " : "", i);
-        text->ends[first + i] = text->tokens.size;
-    }
-}
-
-/* Appends the bytes of the tokens of SEQUENCE. */
-static void append_bytes(struct attn_card_text *text, size_t first,
-                         const struct attn_sequence *sequence)
-{
-    for (size_t i = 0; i < sequence->n; i++) {
-        if (sequence->tokens.bytes)
-            attn_buffer_append(&text->tokens, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
-        else if (sequence->ids)
-            attn_buffer_append_format(&text->tokens, "%" PRId32, sequence->ids[i]);
-        text->ends[first + i] = text->tokens.size;
-    }
-}
-
-/* Appends the tokens of RUN as they are printed. */
-static enum attn_status append_printed(const struct attn_run *run, struct attn_card_text *text,
-                                       struct attn_error *err)
-{
-    const struct attn_labels *labels = attn_run_labels(run);
-    struct attn_token_texts texts[2] = {{.n = 0}, {.n = 0}};
-    const enum attn_status status = attn_token_labels_init(texts, labels, err);
-
-    if (status == ATTN_OK) {
-        append_tokens(text, 0, &run->text, &texts[0], labels->begin, labels->end);
-        append_tokens(text, run->text.n, &run->source, &texts[1], NULL, NULL);
-    }
-    attn_token_texts_release(texts, 2);
-    return status;
-}
-
-enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
-                                     bool is_printed, struct attn_card_text *text,
-                                     struct attn_error *err)
-{
-    if (item)
-        text->number = item->number;
-    if (item && item->id_kind != ATTN_RECORD_ID_NUMBER)
-        attn_buffer_append(&text->id, item->id, item->n_id);
-    else
-        attn_buffer_append_format(&text->id, "%" PRIu64, text->number);
-    text->n_token = run->text.n;
-    text->n_source = run->source.n;
-    ATTN_TRY(ATTN_ALLOC(text->ends, run->text.n + run->source.n, err));
-    text->has_texts = run->text.tokens.bytes;
-    text->is_printed = is_printed;
-    if (is_printed) {
-        ATTN_TRY(append_printed(run, text, err));
-    } else {
-        append_bytes(text, 0, &run->text);
-        append_bytes(text, run->text.n, &run->source);
-    }
-    attn_buffer_append_char(&text->tokens, '\0'); /* so that there is memory */
-    ATTN_TRY(attn_buffer_check(&text->tokens, err));
-    return attn_buffer_check(&text->id, err);
-}
 
 size_t attn_head_cards_vector(const struct attn_model *model)
 {
@@ -176,7 +78,7 @@ static enum attn_status read_row(struct reader *reader, struct attn_card_head *h
         attn_card_token(row->text, row->key + (head->is_cross ? row->text->n_token : 0), &size);
 
     if (is_known(head, key, size) ||
-        (size == sizeof piece - 1 && memcmp(key, piece, size) == 0)) /* not a token by itself */
+        (size == sizeof ATTN_PIECE - 1 && memcmp(key, ATTN_PIECE, size) == 0)) /* no whole token */
         return ATTN_OK;
     attn_readout_head(reader->model, &head->at, row->vector, reader->scratch, reader->out);
     attn_session_reset(reader->session);

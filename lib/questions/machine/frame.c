@@ -511,17 +511,6 @@ enum attn_status attn_procedure_perform_first(const struct attn_procedure *proce
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
-void attn_frame_choose_nothing(struct attn_request *request)
-{
-    request->selection.given = NULL;
-    request->selection.sites = request->selection.layers = request->selection.heads = NULL;
-    request->selection.queries = (struct attn_number_list){0};
-    request->selection.at_mask = false;
-    request->predict = (struct attn_request_predict){0};
-    request->outputs.items = NULL;
-    request->outputs.n = 0;
-}
-
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
 {
     void *block = attn_store_alloc(&frame->store, count, size, NULL);

@@ -26,7 +26,7 @@
 
 #include "machine/drawn.h"
 #include "machine/fold.h"
-#include "machine/question.h"
+#include "machine/question_internal.h"
 #include "machine/rows.h"
 #include "machine/stream.h"
 #include "run/run_internal.h"
@@ -210,9 +210,6 @@ struct attn_frame {
 
 /* Lets PROCEDURE read the text of REQUEST as it is, without a note that it is no conversation. */
 void attn_frame_take_plain(const struct attn_procedure *procedure, struct attn_request *request);
-
-/* Clears selection, predictions and outputs of REQUEST. */
-void attn_frame_choose_nothing(struct attn_request *request);
 
 /* Allocates COUNT zeroed elements of SIZE bytes, which the frame frees at the end. After a failure
  * attn_frame_memory returns ATTN_NO_MEMORY, so that several allocations can be checked at once. */

@@ -95,6 +95,17 @@ enum attn_status attn_question_check_values(const struct attn_question *question
     return attn_param_rules_check(&question->rules, ATTN_PARAM_VALUES, is_given, &values, err);
 }
 
+void attn_frame_choose_nothing(struct attn_request *request)
+{
+    request->selection.given = NULL;
+    request->selection.sites = request->selection.layers = request->selection.heads = NULL;
+    request->selection.queries = (struct attn_number_list){0};
+    request->selection.at_mask = false;
+    request->predict = (struct attn_request_predict){0};
+    request->outputs.items = NULL;
+    request->outputs.n = 0;
+}
+
 void attn_question_defaults(const struct attn_question *question, const void *args,
                             const struct attn_request *request, struct attn_item_defaults *defaults)
 {

@@ -35,3 +35,6 @@ bool attn_question_order(const struct attn_question *question, const void *args,
 void attn_question_defaults(const struct attn_question *question, const void *args,
                             const struct attn_request *request,
                             struct attn_item_defaults *defaults);
+
+/* Clears selection, predictions and outputs of REQUEST. */
+void attn_frame_choose_nothing(struct attn_request *request);
