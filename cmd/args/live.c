@@ -33,19 +33,18 @@ enum attn_status live_check(const struct question *question, struct attn_error *
                                  "figure|prompt-name|chat|system|messages";
     const struct call *call = question->call;
     const char *live = option_text(call, "live");
-    const bool is_live = live;
     int64_t limit;
-    const char *other = option_find_given(call, is_live ? others : "story|live-words");
+    const char *other = option_find_given(call, live ? others : "story|live-words");
 
-    if (is_live && !other && !model_vocab_is_beside(question->args->model.vocab))
+    if (live && !other && !model_vocab_is_beside(question->args->model.vocab))
         other = "vocab";
 
-    if (!is_live && other)
+    if (!live && other)
         return refuse(err, NULL, "`%s` is of a live page, expected `live` too", other);
-    if (is_live && strcmp(live, "-") != 0 &&
+    if (live && strcmp(live, "-") != 0 &&
         !attn_parse_int(live, strlen(live), 1, MOST_LIMIT, &limit))
         return refuse(err, NULL, "'`live`' is '%s', expected 1 to %d MiB", live, MOST_LIMIT);
-    if (is_live && !output_path(&question->args->tables.output, "html"))
+    if (live && !output_path(&question->args->tables.output, "html"))
         return refuse(err, "add --html FILE", "`live` makes a page, and none is written");
     if (other)
         return refuse(err, NULL,
@@ -131,14 +130,6 @@ static enum attn_status open_types(struct question *question, struct live *live,
 /* The options of screens and figures that need no next token. */
 #define OF_OTHERS "explain|heads|layers|sites|heatmap|top|next|target|label|grad|embeds|key-mask"
 
-/* Whether a figure shows all heads from the last token. */
-static bool is_under_last(const struct call *call)
-{
-    const char *figure = option_text(call, "figure"), *queries = option_text(call, "queries");
-
-    return figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
-}
-
 static double cost_of_pass(const struct question *question)
 {
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
@@ -149,26 +140,23 @@ static double cost_of_pass(const struct question *question)
     return 12 * d * d * (double)config->n_layer * n;
 }
 
-/* Whether to find what each head does for the next token, by which a page and the first screen
- * choose the head that they open with, and `figure under` shades heads: for a live page always,
- * else where that is quick. */
+/* Whether to find what each head does for the next token, which a page says beside the head, and by
+ * which `figure under` shades heads: for a live page always, else where that is quick. */
 static bool wants_effects(const struct question *question)
 {
-    static const double most = 2e10, most_of_page = 2e11; /* multiplications: about 0.2 s, 2 s */
+    static const double most = 2e11; /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const struct question_args *args = question->call->args;
-    const bool is_under = is_under_last(question->call);
-    const bool is_page = is_under || output_path(&args->tables.output, "html");
-    const double cost = cost_of_pass(question) * (double)(config->n_layer * config->n_head);
+    const struct call *call = question->call;
+    const char *figure = option_text(call, "figure"), *queries = option_text(call, "queries");
+    const bool is_under =
+        figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
 
-    if (!has_next(question))
-        return false;
-    if (option_text(question->call, "live"))
-        return true;
-    return cost <= (is_page ? most_of_page : most) &&
-           (is_page || !outputs_are_wanted(&args->tables.output)) &&
-           !(option_find_given(question->call, "queries|figure") && !is_under) &&
-           !option_find_given(question->call, OF_OTHERS);
+    if (!has_next(question) || option_text(call, "live"))
+        return has_next(question);
+    return (is_under || (output_path(&question->args->tables.output, "html") &&
+                         !option_find_given(call, "queries|figure"))) &&
+           cost_of_pass(question) * (double)(config->n_layer * config->n_head) <= most &&
+           !option_find_given(call, OF_OTHERS);
 }
 
 /* Finds the heads that make the next token for the first screen, and draws them for a page, but not

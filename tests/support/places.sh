@@ -189,7 +189,7 @@ every_output_of_a_run() {
     csv_places a.csv | sort -u >places
     counts "$((n_encoder * n_encoder_head)) $((n_decoder * n_head)) $((n_decoder * n_head))"
     grep '^!' places >wrong && fault "$question: tidy: $(head -1 wrong)"
-    sed -n '/^"heads"/,/\]\]/s/^\["\([a-z]*\)",\([0-9]*\),\([0-9]*\),.*/{"stack":"\1","layer":\2,"head":\3}/p' a.html >rows
+    sed -n '/^"heads"/,/\]\]/s/^\[\([^,]*,\)\{5\}\([0-9]*\),\([0-9]*\),\([^,]*,\)\{4\}"\([a-z]*\)".*/{"stack":"\5","layer":\2,"head":\3}/p' a.html >rows
     json_places rows | sort >seen
     same HTML seen
     grep -oE '^"(encoder|decoder|blocks)\.[0-9]+\.[a-z_]*attn\.hook_pattern"' a.json | tr -d '"' >names && names JSON "$layers"

@@ -8,6 +8,7 @@
 #include "tables/table_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -435,12 +436,8 @@ bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key)
     return mixes->is_parked && key < mixes->n && mixes->is_parked[key];
 }
 
-/* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
- * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and
- * stores the key in *key. Before attn_head_mixes_find only the first key is a park. 0 if there is
- * none, or the row did not come. */
-static double look_of(const struct attn_head_mixes *mixes, const struct attn_location *at,
-                      size_t *key)
+double attn_first_head_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
+                            size_t *key)
 {
     const size_t slot = (size_t)attn_selection_slot(mixes->selection, at);
     const struct head *head = mixes->heads + slot * (mixes->n_head + 1) + at->head;
@@ -477,10 +474,16 @@ double attn_first_head_effect(const struct attn_table *effects, const struct att
     return (double)NAN;
 }
 
-double attn_first_head_rank_of(const struct attn_table *effects,
-                               const struct attn_head_mixes *mixes, const struct attn_location *at,
-                               double *look, size_t *key)
+double attn_first_head_share(const struct attn_table *answer, const struct attn_location *at)
 {
-    *look = look_of(mixes, at, key);
-    return attn_first_head_rank(*look, attn_first_head_effect(effects, at));
+    char name[32];
+
+    snprintf(name, sizeof name, "%d.%d", at->layer, at->head);
+    for (size_t i = 0; answer && i < attn_table_n_row(answer); i++) {
+        const struct attn_cell part = attn_table_cell(answer, i, attn_table_find(answer, "part"));
+
+        if (attn_cell_word(&part, name) < SIZE_MAX)
+            return fabs(attn_table_cell(answer, i, attn_table_find(answer, "share")).real);
+    }
+    return (double)NAN;
 }

@@ -80,18 +80,23 @@ struct attn_head_type attn_head_mixes_type(struct attn_head_mixes *mixes,
 /* Returns true if KEY is a park; after attn_head_mixes_find. */
 bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key);
 
-/* Returns how well a head opens a view, for comparison. LOOK is its largest weight on a word
- * (look_of in head_mix.c). EFFECT is how the next token changes without it, KL in nats; NaN:
- * unknown. Of heads that look hard at one word, the one with the largest effect comes first;
- * without effects the one that looks hardest. */
+/* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
+ * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and
+ * stores the key in *key. Before attn_head_mixes_find only the first key is a park. 0 if there is
+ * none, or the row did not come. */
+double attn_first_head_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
+                            size_t *key);
+
+/* Returns how well a head with that LOOK opens a view, for comparison. EFFECT is its share of the
+ * answer, or how the next token changes without it, KL in nats; NaN: unknown. Of heads that look
+ * hard at one word, the one with the largest effect comes first; else the one that looks hardest.
+ */
 double attn_first_head_rank(double look, double effect);
 
 /* Returns how the next token changes without the head AT, KL in nats, by a table of EFFECTS (as of
  * struct attn_picture_options); NaN if it is unknown. */
 double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at);
 
-/* Returns the rank of the head AT of a run with MIXES, with EFFECTS, or NULL. Stores its weight and
- * its key in *look and *key. */
-double attn_first_head_rank_of(const struct attn_table *effects,
-                               const struct attn_head_mixes *mixes, const struct attn_location *at,
-                               double *look, size_t *key);
+/* Returns what the head AT writes of an ANSWER, as a share of it without its sign, by the table of
+ * attn_answer_heads or NULL; NaN: it is not among the eight heads. */
+double attn_first_head_share(const struct attn_table *answer, const struct attn_location *at);

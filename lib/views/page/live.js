@@ -986,7 +986,7 @@ function effectsOf(what) {
 const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && (engine || effects?.key === JSON.stringify(expected.changes)) && !isPicture && asked.source === null && viewer.given.predictions
   ? effectsOf(expected.changes) : null;
 
-// Returns the head that opens the stage best, as page and first screen choose theirs (first_head.h).
+// Returns the head that opens the stage best, by its effect KLOF (head_mix.h).
 async function firstHead(klOf) {
   const { heads } = viewer.run, aims = await stage.aimsAt(Infinity);
   const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, klOf[at] ?? NaN]), heads.length);

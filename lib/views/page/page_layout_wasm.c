@@ -109,7 +109,7 @@ EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
     return true;
 }
 
-/* Ranks heads (measures/first_head.h). Input: look and effect of each head. Output: its rank. */
+/* Ranks heads (measures/head_mix.h). Input: look and effect of each head. Output: its rank. */
 EXPORTED("attn_page_rank_heads") int attn_page_rank_heads(size_t n)
 {
     for (size_t i = 0; i < n; i++)

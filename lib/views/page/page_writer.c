@@ -31,7 +31,7 @@
 enum {
     MOST_WIDE_CELLS = 200000, /* maximum cells of a page with two bytes per cell */
     MOST_TITLE = 120,         /* maximum bytes of the text in a derived title */
-    MOST_RANK = 8,            /* more than any rank of a head (first_head.h) */
+    MOST_RANK = 8,            /* more than any rank of a head (head_mix.h) */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -387,12 +387,13 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 }
 
 /* Returns how well HEAD opens the page: that of the question, else one whose rows are whole, with a
- * source, by its rank (first_head.h); in an encoder, a source or without a model by `far`. */
+ * source, by its rank (head_mix.h); in an encoder, a source or without a model by `far`. */
 static double find_rank(const struct attn_page *w, const struct attn_page_head *head)
 {
+    const struct attn_picture_options *of = w->base.options.picture;
     struct attn_head_mixes *const *mixes = w->base.options.mixes;
     const bool is_ranked = mixes && mixes[0] && !head->is_encoder && !head->is_source;
-    double look, rank = head->values[ATTN_MEASURE_FAR];
+    double rank = head->values[ATTN_MEASURE_FAR];
     size_t key;
 
     if (w->has_question && w->question.head.layer != ATTN_NO_LAYER)
@@ -400,8 +401,9 @@ static double find_rank(const struct attn_page *w, const struct attn_page_head *
     if (head->is_pooled)
         return -1;
     if (is_ranked)
-        rank = attn_first_head_rank_of(w->base.options.picture->effects, mixes[0], &head->at, &look,
-                                       &key);
+        rank = attn_first_head_rank(attn_first_head_look(mixes[0], &head->at, &key),
+                                    of->opening ? attn_first_head_share(of->answer, &head->at)
+                                                : attn_first_head_effect(of->effects, &head->at));
     return (isnan(rank) ? 0 : rank) + (head->is_source ? MOST_RANK : 0);
 }
 

@@ -691,7 +691,7 @@ async function inflateAll({ heads }) {
 }
 
 // Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, the sink with the largest
-// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as look_of in head_mix.c):
+// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as attn_first_head_look):
 // [{ key, weight, parked, park: { key, weight }, other: { key, weight }, look }]. Null if another run is shown meanwhile.
 async function aimsAt(row) {
   const { run } = viewer;

@@ -74,11 +74,12 @@ struct attn_picture_options {
 
     enum attn_patches patches; /* for patches over a picture beside a text */
 
-    /* the next token of the run without each head in turn (ablate/ablate.h), by which a screen or a
-     * page chooses the head that it opens with; NULL: unknown. Borrowed */
+    /* the next token of the run without each head in turn (ablate/ablate.h); NULL: unknown.
+     * Borrowed */
     const struct attn_table *effects;
 
-    /* the heads that make the next token (heads/answer_heads.h), or NULL. Borrowed */
+    /* the heads that make the next token (heads/answer_heads.h), by which a screen or a page
+     * chooses the head that it opens with, or NULL. Borrowed */
     const struct attn_table *answer;
 
     /* the types of heads of a model that brings none along: the table of `probe` texts as JSON; or

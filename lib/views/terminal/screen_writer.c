@@ -1,7 +1,7 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens; then one head with its numbers; and
  * last, so that a short terminal shows them, all heads as thumbnails, if they fit. The one head is
- * a good one to start with (first_head.h); with a source, the one that looks most at a token within
+ * a good one to start with (head_mix.h); with a source, the one that looks most at a token within
  * the source. For a model of one or two heads all heads are drawn with numbers instead. At most 60
  * lines, unless the terminal is narrow or the model has more layers. Of a picture in a text only
  * the words are printed: figures and pages show heads over it.
@@ -186,9 +186,12 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     const bool is_of_source = is_cross(w, chosen->matrix);
 
     if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
-        attn_fixed_text_append(note, size, used, "(last token %s: %.2f on %zu",
-                               w->base.options.picture->effects ? "needs it most" : "looks hardest",
-                               chosen->far, chosen->key);
+        attn_fixed_text_append(
+            note, size, used, "(last token %s: %.2f on %zu",
+            isnan(attn_first_head_share(w->base.options.picture->answer, &chosen->matrix->at))
+                ? "looks hardest"
+                : "takes most from it",
+            chosen->far, chosen->key);
     else if (chosen->key > 0)
         attn_fixed_text_append(note, size, used, "(token %zu looks hardest: %.2f on %zu",
                                labels->mask ? *labels->mask
@@ -460,7 +463,7 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
-/* Chooses the head that opens best (first_head.h); the first one in a tie. */
+/* Chooses the head that opens best (head_mix.h); the first one in a tie. */
 static struct chosen choose_look(const struct screen_writer *w)
 {
     struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
@@ -476,8 +479,9 @@ static struct chosen choose_look(const struct screen_writer *w)
         if (m->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, m))
             continue;
         attn_head_mixes_find(mixes, &m->at, &mix);
-        rank =
-            attn_first_head_rank_of(w->base.options.picture->effects, mixes, &m->at, &weight, &key);
+        weight = attn_first_head_look(mixes, &m->at, &key);
+        rank = attn_first_head_rank(weight,
+                                    attn_first_head_share(w->base.options.picture->answer, &m->at));
         if (weight > 0 && rank > most) {
             chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
             most = rank;
