@@ -402,8 +402,8 @@ static double find_rank(const struct attn_page *w, const struct attn_page_head *
         return -1;
     if (is_ranked)
         rank = attn_first_head_rank(attn_first_head_look(mixes[0], &head->at, &key),
-                                    of->opening ? attn_first_head_share(of->answer, &head->at)
-                                                : attn_first_head_effect(of->effects, &head->at));
+                                    of->answer ? attn_first_head_share(of->answer, &head->at)
+                                               : attn_first_head_effect(of->effects, &head->at));
     return (isnan(rank) ? 0 : rank) + (head->is_source ? MOST_RANK : 0);
 }
 
