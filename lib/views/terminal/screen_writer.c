@@ -187,10 +187,10 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
 
     if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
         attn_fixed_text_append(
-            note, size, used, "(last token %s: %.2f on %zu",
+            note, size, used, "(last token%s: %.2f on %zu",
             isnan(attn_first_head_share(w->base.options.picture->answer, &chosen->matrix->at))
-                ? "looks hardest"
-                : "takes most from it",
+                ? " looks hardest"
+                : "",
             chosen->far, chosen->key);
     else if (chosen->key > 0)
         attn_fixed_text_append(note, size, used, "(token %zu looks hardest: %.2f on %zu",
