@@ -601,8 +601,8 @@ static enum attn_status find_form(struct reading *r)
     }
     if (r->form < N_FORM)
         return ATTN_OK;
-    attn_error_set(r->err, ATTN_UNSUPPORTED,
-                   "'%s' is no dictionary of features of a form that is read", quote.text);
+    attn_error_set(r->err, ATTN_UNSUPPORTED, "'%s' is no %sdictionary of features that is read",
+                   quote.text, attn_path_is_folder(r->folder) ? "" : "folder with a ");
     return attn_error_hint(
         r->err, "a folder has cfg.json and sae_weights.safetensors (sae-lens), params.safetensors "
                 "or params.npz (Gemma Scope), config.json and ae.pt (dictionary_learning), or "
