@@ -12,4 +12,4 @@ set -eu
 model=$1 prompts=$2 results=$3
 
 seq 0 15 | parallel -j4 --joblog "$results.joblog" --resume-failed \
-    attn-cli run -m "$model" -t 1 -q --items "$prompts" --shard {}/16 --jsonl "$results" --resume
+    attn-cli run -m "$model" -t 1 -q --top 5 --items "$prompts" --shard {}/16 --jsonl "$results" --resume

@@ -10,4 +10,4 @@ set -eu
 model=$1 block=${2:-20M}
 
 parallel --pipe -k --block "$block" --halt soon,fail=1 \
-    attn-cli run -m "$model" -t 1 -q --items - --jsonl - --max-errors 1000
+    attn-cli run -m "$model" -t 1 -q --top 5 --items - --jsonl - --max-errors 1000

@@ -15,7 +15,7 @@ model, prompts, results = sys.argv[1:4]
 
 def measure(batch):
     lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in zip(batch["id"], batch["text"]))
-    done = subprocess.run(["attn-cli", "run", "-m", model, "-t", "1", "-q", "--items", "-", "--jsonl", "-"],
+    done = subprocess.run(["attn-cli", "run", "-m", model, "-t", "1", "-q", "--top", "5", "--items", "-", "--jsonl", "-"],
                           input=lines, capture_output=True, text=True)
     if done.returncode not in (0, 6):  # 6: some records failed
         raise RuntimeError(done.stderr)

@@ -15,7 +15,7 @@ n_shard=8
 model=$1 prompts=$2 results=$3
 
 trap : TERM # the script outlives the end of its time; the tool writes its rows and leaves
-attn-cli run -m "$model" -t "${SLURM_CPUS_PER_TASK:-1}" --items "$prompts" \
+attn-cli run -m "$model" -t "${SLURM_CPUS_PER_TASK:-1}" --top 5 --items "$prompts" \
     --shard "$SLURM_ARRAY_TASK_ID/$n_shard" --jsonl "$results" --resume
 code=$?
 if [ $code -gt 128 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then

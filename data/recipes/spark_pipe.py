@@ -13,7 +13,7 @@ import sys
 from pyspark.sql import SparkSession
 
 model, prompts, results, n_part = sys.argv[1:5]
-command = f"attn-cli run -m {shlex.quote(model)} -t 1 -q --items - --jsonl - --max-errors 1000"
+command = f"attn-cli run -m {shlex.quote(model)} -t 1 -q --top 5 --items - --jsonl - --max-errors 1000"
 
 spark = SparkSession.builder.appName("attn").getOrCreate()
 lines = spark.sparkContext.textFile(prompts, int(n_part))

@@ -13,7 +13,7 @@ cd "$scratch" || exit 1
 make_prompts() {
     awk 'BEGIN { for (i = 0; i < 3000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d keys to the old cabinet near the river are here\"}\n", i, i }' >prompts.jsonl
-    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl
+    attn-cli run -m fable -q --top 5 --items prompts.jsonl --jsonl whole.jsonl
 }
 
 shards_join_to_one_run() {

@@ -87,7 +87,7 @@ is_at_work_or_done() { is_at_work || [ -e results-00003-of-00008.jsonl ]; }
 # A task takes seconds.
 make_prompts() {
     local words='the keys to the old cabinet near the river are here and the cat sat on the mat because it was tired '
-    awk -v words="$words" 'BEGIN { for (i = 0; i < 32000; i++)
+    awk -v words="$words" 'BEGIN { for (i = 0; i < 16000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d %s%s\"}\n", i, i, words, words }' >prompts.jsonl
 }
 
@@ -108,7 +108,7 @@ kills_a_task_that_starts_again() {
 restarts_of() { scontrol show job "${1}_3" | sed -nE 's/.* Restarts=([0-9]+).*/\1/p' | head -1; }
 
 joins_to_one_run() {
-    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl || return
+    attn-cli run -m fable -q --top 5 --items prompts.jsonl --jsonl whole.jsonl || return
     cat results-*-of-00008.jsonl | cmp - whole.jsonl
 }
 

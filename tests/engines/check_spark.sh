@@ -44,7 +44,7 @@ submit() { "$home/bin/spark-submit" --master "$master" --conf spark.ui.enabled=f
 make_prompts() {
     awk 'BEGIN { for (i = 0; i < 10000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d keys to the old cabinet near the river are here\"}\n", i, i }' >prompts.jsonl
-    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl
+    attn-cli run -m fable -q --top 5 --items prompts.jsonl --jsonl whole.jsonl
 }
 
 pipes_in_order() {
