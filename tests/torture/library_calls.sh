@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend, init and heads fails,
+# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend, init, heads and features fails,
 # those of cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may
 # be executable; a log, by a fast clock. Exit status 8, or the same result by another way; whole files only.
 . "$(dirname "$0")/frame.sh"
@@ -84,6 +84,9 @@ fail_allocations 50 "${steps[@]}"
 printf '%s\n' 'The keys are here' 'The key was old' >"$scratch/lines.txt"
 command=(heads -m models/tiny-gpt2 -t 1 --items "$scratch/lines.txt" --items-format lines --html "$scratch/seen/atlas.html")
 fail_allocations 500 "${steps[@]}"
+
+command=(features -q --sae fable/sae --feature 275,17 -t 1 --items "$scratch/lines.txt" --items-format lines)
+fail_allocations 300 7 10
 
 command=(run -m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids" "${everything[@]}")
 good # it has work enough for threads

@@ -96,6 +96,7 @@ sweep lens 'The keys to the cabinet'
 sweep patch "${change[@]}"
 sweep score 'The keys to the cabinet'
 sweep batch -q --items-format lines "$scratch/texts"
+sweep features --sae fable/sae --feature 275,17 --items-format lines --items "$scratch/texts"
 sweep run -q -t 2 --items-format lines --items "$scratch/texts" --jsonl "$seen/all.jsonl" --sites pattern
 
 # Libraries that draw are asked for; a machine may lack them.

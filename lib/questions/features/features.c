@@ -938,9 +938,9 @@ static enum attn_status read_again(struct plan *plan, struct attn_stream *stream
 
         status = attn_stream_again(stream, (uint64_t)number, NULL, &item, &run, err);
         ATTN_THEN(status, attn_card_text_read(run, item, true, &text, err));
-        do
-            ATTN_THEN(status, keep_around(plan, row++, &text, err));
-        while (row < n && attn_table_cell(plan->texts, row, RANK).integer == number);
+        while (status == ATTN_OK && row < n &&
+               attn_table_cell(plan->texts, row, RANK).integer == number)
+            status = keep_around(plan, row++, &text, err);
         attn_card_text_release(&text);
         attn_run_free(run);
         attn_item_free(item);
