@@ -505,7 +505,7 @@ enum attn_status attn_stream_again(struct attn_stream *stream, uint64_t number, 
         *item = NULL;
         ATTN_TRY(attn_host_check_canceled(stream->call->host, err));
         ATTN_TRY(attn_items_next(stream->args->items, item, err));
-        if (!*item)
+        if (!*item || (*item)->number > number)
             return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
     } while ((*item)->number < number);
     complete_item(stream, *item);
