@@ -1,5 +1,4 @@
-/* circuit_places.c - where the parts of a circuit work, and what its heads look at there; and the
- * paths through the circuit (circuit.h). */
+/* circuit_places.c - where the parts of a circuit work and look, and the paths through it. */
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
@@ -29,7 +28,8 @@ static enum attn_status on_parks(void *user, struct attn_error *err)
     (void)err;
     looking->settings.is_parked = attn_parks_find(looking->parks[0]);
     for (size_t w = 0; looking->result && w < looking->edges->n_writer; w++)
-        looking->places[w].position = looking->result->predictions.top[0].position;
+        if (looking->result->predictions.n_top > 0)
+            looking->places[w].position = looking->result->predictions.top[0].position;
     return ATTN_OK;
 }
 

@@ -58,8 +58,7 @@ static enum attn_status choose(struct answer *answer, struct attn_error *err)
     const struct attn_candidate *top = answer->result.predictions.top;
     const size_t n = answer->result.predictions.n_top;
 
-    if (n < 2 || top[n - 1].position != top[0].position || answer->run->source.n > 0 ||
-        attn_before_n_own(&answer->run->before) > 0)
+    if (n < 2 || top[n - 1].position != top[0].position) /* 0 with a source or a picture */
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'`figure answer`' shows the heads of one query of a text alone");
     answer->target = &top[0];
@@ -82,8 +81,9 @@ static enum attn_status find_parts(struct attn_host *host, const struct attn_req
 
     ATTN_TRY(attn_wiring_list(config, &answer->edges, err));
     ATTN_TRY(ATTN_ALLOC(answer->places, answer->edges.n_writer, err));
-    ATTN_TRY(attn_circuit_find_places(&answer->edges, NULL, answer->run, &answer->result,
-                                      answer->places, err));
+    if (answer->run->source.n == 0 && attn_before_n_own(&answer->run->before) == 0)
+        ATTN_TRY(attn_circuit_find_places(&answer->edges, NULL, answer->run, &answer->result,
+                                          answer->places, err));
     ATTN_TRY(choose(answer, err));
     query = (int64_t)answer->target->position;
     args.answer.target_id = &answer->target->id;
