@@ -130,6 +130,8 @@ static enum attn_status open_types(struct question *question, struct live *live,
 /* The options of screens and figures that need no next token. */
 #define OF_OTHERS "explain|heads|layers|sites|heatmap|top|next|target|label|grad|embeds|key-mask"
 
+static const double most_quick = 2e11; /* multiplications: about 2 s */
+
 static double cost_of_pass(const struct question *question)
 {
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
@@ -144,18 +146,19 @@ static double cost_of_pass(const struct question *question)
  * which `figure under` shades heads: for a live page always, else where that is quick. */
 static bool wants_effects(const struct question *question)
 {
-    static const double most = 2e11; /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const struct call *call = question->call;
     const char *figure = option_text(call, "figure"), *queries = option_text(call, "queries");
     const bool is_under =
         figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
 
-    if (!has_next(question) || option_text(call, "live"))
-        return has_next(question);
+    if (!has_next(question))
+        return false;
+    if (option_text(call, "live"))
+        return true;
     return (is_under || (output_path(&question->args->tables.output, "html") &&
                          !option_find_given(call, "queries|figure"))) &&
-           cost_of_pass(question) * (double)(config->n_layer * config->n_head) <= most &&
+           cost_of_pass(question) * (double)(config->n_layer * config->n_head) <= most_quick &&
            !option_find_given(call, OF_OTHERS);
 }
 
@@ -168,7 +171,6 @@ static void open_answer(struct question *question, struct live *live)
     static const struct {
         double width, font;
     } sizes[] = {{540, 12}, {268, 10.5}}; /* for a wide window, and for a telephone */
-    const double most = 2e11;             /* multiplications: about 2 s */
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     const bool is_page =
         output_path(&question->args->tables.output, "html") &&
@@ -181,7 +183,7 @@ static void open_answer(struct question *question, struct live *live)
     if (!question->tensors.has_first_screen || !has_next(question) ||
         (!is_page && outputs_are_wanted(&question->args->tables.output)) ||
         option_find_given(question->call, "queries|figure|" OF_OTHERS) ||
-        3 * cost_of_pass(question) > most)
+        3 * cost_of_pass(question) > most_quick)
         return;
     request.selection.queries = (struct attn_number_list){0}; /* a page has all */
     attn_answer_heads(question->host, &request, &live->answer, &picture, &failure);
