@@ -16,9 +16,9 @@ struct looking {
     const struct attn_wiring *edges;
     struct attn_circuit_place *places; /* [n_writer] */
     struct attn_metric_settings settings;
-    struct attn_parks *parks[2];      /* own */
-    struct attn_head_mixes *mixes;    /* owns */
-    const struct attn_result *result; /* of the run; or NULL */
+    struct attn_parks *parks[2];   /* own */
+    struct attn_head_mixes *mixes; /* owns */
+    struct attn_result *result;    /* borrowed; of the run, if the pass performs it; or NULL */
 };
 
 static enum attn_status on_parks(void *user, struct attn_error *err)
@@ -67,10 +67,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Finds keys and kinds of all heads in RUN, the clean text, which is performed for RESULT if that
- * is given. */
-static enum attn_status look(struct looking *looking, struct attn_run *run,
-                             struct attn_result *result, struct attn_error *err)
+/* Finds keys and kinds of all heads in RUN, the clean text. */
+static enum attn_status look(struct looking *looking, struct attn_run *run, struct attn_error *err)
 {
     const struct attn_wiring *edges = looking->edges;
     const struct attn_dims *dims = attn_selection_dims(run->selection);
@@ -80,8 +78,8 @@ static enum attn_status look(struct looking *looking, struct attn_run *run,
                                .user = looking,
                                .parks = looking->parks,
                                .on_parks = on_parks,
-                               .performs = result ? run : NULL,
-                               .result = result};
+                               .performs = looking->result ? run : NULL,
+                               .result = looking->result};
     enum attn_status status;
 
     looking->settings = attn_run_metric_settings(run);
@@ -123,7 +121,7 @@ enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const
             places[w].position = p;
         }
     }
-    status = look(&looking, run, result, err);
+    status = look(&looking, run, err);
     attn_head_mixes_free(looking.mixes);
     for (int i = 0; i < 2; i++)
         attn_parks_free(looking.parks[i]);
