@@ -79,7 +79,7 @@ static bool entropy_row(const struct attn_metric_row *row, double *terms)
     return cells->n > 0;
 }
 
-/* Two means, each over rows of its own: the number of rows, and the sum over them. */
+/* Fills two means. SUMS has a number of rows and a sum for each. */
 static void two_means(const double *sums, double *values)
 {
     values[0] = sums[1] / sums[0]; /* NaN if there are no rows */

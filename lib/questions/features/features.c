@@ -213,8 +213,8 @@ struct plan {
     struct listed *listed; /* [n] in the store */
     size_t n, n_top;
     struct attn_table *texts;  /* owns; those that were among the largest so far; or NULL */
-    struct attn_items *again;  /* borrowed; if they are read again for what is around a token: */
-    char **around;             /* [rows of `texts`] in the store */
+    struct attn_items *again;  /* borrowed; the items, if `around` is shown; or NULL */
+    char **around;             /* [rows of `texts`] in the store: "The [keys] to the" */
     struct attn_store *store;  /* owns */
     double n_text, n_position; /* of all items */
 };
@@ -395,7 +395,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     f->queries = frame->request.selection.queries;
     if (frame->item)
         f->queries = attn_number_list_or(frame->item->queries, f->queries);
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     return ATTN_OK;
 }
 
@@ -894,7 +894,7 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
     return ATTN_OK;
 }
 
-/* Keeps what is around the token of ROW in TEXT, with the token in brackets. */
+/* Copies the words around the token of ROW from TEXT to plan->around. */
 static enum attn_status keep_around(struct plan *plan, size_t row,
                                     const struct attn_card_text *text, struct attn_error *err)
 {
@@ -922,7 +922,7 @@ static enum attn_status keep_around(struct plan *plan, size_t row,
     return ATTN_OK;
 }
 
-/* Reads again the texts that were among the largest, and keeps what is around the tokens. */
+/* Reads the items of plan->texts a second time, and fills plan->around. */
 static enum attn_status read_again(struct plan *plan, struct attn_stream *stream,
                                    struct attn_error *err)
 {
