@@ -506,7 +506,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
     ablation->args = ablation->frame.args;
     ablation->heads.text = ablation->frame.request.selection.heads;
-    attn_frame_choose_nothing(&ablation->frame.request);
+    attn_question_choose_nothing(&ablation->frame.request);
     if (attn_ablate_is_of_tower(
             ablation)) /* the run finds the pictures, and the sizes of the tower */
         ablation->frame.request.selection.sites = "tower:z";

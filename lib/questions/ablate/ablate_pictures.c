@@ -124,7 +124,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (ablation->frame.request.selection.heads)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` names heads, and `by` is about a picture");
-    attn_frame_choose_nothing(&ablation->frame.request);
+    attn_question_choose_nothing(&ablation->frame.request);
     return ATTN_OK;
 }
 

@@ -441,7 +441,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(choose_kind(align, err));
     ATTN_TRY(choose_layers(align, err));
     ATTN_TRY(choose_heads(align, err));
-    attn_frame_choose_nothing(request);
+    attn_question_choose_nothing(request);
     if (align->kind != ATTN_ALIGN_CROSS)
         request->source = (struct attn_input){0};
     return align->kind == ATTN_ALIGN_ATTENTION ? fill_template(align, err) : ATTN_OK;

@@ -302,7 +302,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     circuit->patch.args = &circuit->pair;
     circuit->patch.site = ATTN_SITE_Q;
     circuit->patch.is_by_head = true;
-    attn_frame_choose_nothing(&circuit->patch.frame.request);
+    attn_question_choose_nothing(&circuit->patch.frame.request);
     return ATTN_OK;
 }
 

@@ -380,7 +380,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     patch->args = patch->frame.args;
     patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
     if (patch->args->path) {
-        attn_frame_choose_nothing(request);
+        attn_question_choose_nothing(request);
         patch->site = ATTN_SITE_Q; /* the first that a path can change */
         patch->is_by_head = true;
         return ATTN_OK;
@@ -400,7 +400,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
                        attn_site_name(patch->site));
         return attn_error_hint(err, "`site z` patches what heads write");
     }
-    attn_frame_choose_nothing(request);
+    attn_question_choose_nothing(request);
     return ATTN_OK;
 }
 

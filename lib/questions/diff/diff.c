@@ -515,9 +515,9 @@ static enum attn_status choose(void *state, struct attn_error *err)
         diff->other.user = request->user;
     }
     attn_frame_take_plain(&procedure, &diff->other);
-    attn_frame_choose_nothing(request);
+    attn_question_choose_nothing(request);
     request->selection.sites = "pattern";
-    attn_frame_choose_nothing(&diff->other);
+    attn_question_choose_nothing(&diff->other);
     diff->other.selection.sites = "pattern";
     return ATTN_OK;
 }

@@ -474,7 +474,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const char *heads = frame->request.selection.heads;
 
     ATTN_TRY(check_heads(frame->config, heads, err));
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
     frame->request.selection.heads = heads;
     return ATTN_OK;

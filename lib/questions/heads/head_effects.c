@@ -184,7 +184,7 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
     struct attn_request request = heads->frame.request;
 
     (void)reading;
-    attn_frame_choose_nothing(&request);
+    attn_question_choose_nothing(&request);
     request.on_note = NULL; /* the run of the frame sends the same notes */
     request.on_counted = NULL;
     heads->whole = (double)NAN;

@@ -616,7 +616,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(attn_probes_check_causal(frame->host, args, err));
     heads->shown =
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     frame->request.selection.sites =
         frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : "pattern";
     heads->drop_sinks = frame->request.maps.drop_sinks;

@@ -218,7 +218,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`threshold` of layers is of one text: items have other positions");
     sinks->threshold = args->threshold > 0 || is_of_layers ? args->threshold : ATTN_SINK_WEIGHT;
-    attn_frame_choose_nothing(&sinks->frame.request);
+    attn_question_choose_nothing(&sinks->frame.request);
     if (args->by == ATTN_SINKS_BY_KEY) {
         sinks->frame.request.selection.sites = "pattern";
         sinks->frame.request.selection.heads = given.heads;

@@ -128,7 +128,7 @@ static enum attn_status choose(const struct attn_procedure *procedure, struct at
     frame->config = attn_model_config(attn_host_model(frame->host));
     if (procedure->choose)
         return attn_error_at(procedure->choose(frame, err), ATTN_STAGE_OPTIONS, err);
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     frame->request.selection.sites = procedure->sites;
     return ATTN_OK;
 }

@@ -125,8 +125,8 @@ struct attn_procedure {
     bool reads_unequal_layers; /* it answers about layers of unequal sizes, as Gemma 4 has */
     /* checks the arguments only */
     enum attn_status (*check)(const void *args, struct attn_error *err);
-    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing, but
-     * for `sites`. An error counts for every item. */
+    /* Changes the frame's request before its run is prepared. NULL: attn_question_choose_nothing,
+     * but for `sites`. An error counts for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
     /* Returns which of its flags hold, for `shown` of its columns. NULL: it has none. For items

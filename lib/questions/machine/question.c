@@ -95,7 +95,7 @@ enum attn_status attn_question_check_values(const struct attn_question *question
     return attn_param_rules_check(&question->rules, ATTN_PARAM_VALUES, is_given, &values, err);
 }
 
-void attn_frame_choose_nothing(struct attn_request *request)
+void attn_question_choose_nothing(struct attn_request *request)
 {
     request->selection.given = NULL;
     request->selection.sites = request->selection.layers = request->selection.heads = NULL;

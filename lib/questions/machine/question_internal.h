@@ -37,4 +37,4 @@ void attn_question_defaults(const struct attn_question *question, const void *ar
                             struct attn_item_defaults *defaults);
 
 /* Clears selection, predictions and outputs of REQUEST. */
-void attn_frame_choose_nothing(struct attn_request *request);
+void attn_question_choose_nothing(struct attn_request *request);

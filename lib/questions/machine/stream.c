@@ -509,7 +509,7 @@ enum attn_status attn_stream_again(struct attn_stream *stream, uint64_t number, 
             return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
     } while ((*item)->number < number);
     complete_item(stream, *item);
-    attn_frame_choose_nothing(&request);
+    attn_question_choose_nothing(&request);
     request.selection.sites = sites;
     request.selection.heads = stream->call->request->selection.heads;
     attn_stream_fill_request(stream, *item, &request);

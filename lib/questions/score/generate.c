@@ -148,7 +148,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct attn_request *request = &generator->frame.request;
 
     (void)err;
-    attn_frame_choose_nothing(request);
+    attn_question_choose_nothing(request);
     if (!attn_input_is_given(&request->input) && attn_input_is_given(&request->source))
         request->input.text = "";
     return ATTN_OK;

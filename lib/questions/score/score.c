@@ -402,7 +402,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     scoring->args = scoring->frame.args;
     ATTN_TRY(attn_score_prepare(&scoring->frame, &scoring->tokenizer, err));
-    attn_frame_choose_nothing(&scoring->frame.request);
+    attn_question_choose_nothing(&scoring->frame.request);
     return ATTN_OK;
 }
 

@@ -498,7 +498,7 @@ static enum attn_status prepare_items(void *state, struct attn_error *err)
     ATTN_TRY(attn_trial_check_host(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
     attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     ATTN_TRY(attn_stream_first(frame->stream, &first, err));
     return attn_error_at(choose_question(scoring, first, err), ATTN_STAGE_OPTIONS, err);
 }

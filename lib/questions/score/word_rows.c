@@ -657,7 +657,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (scoring->args->measures & ATTN_WORD_LENS)
         scoring->n_lens = frame->config->n_layer + 1;
     ATTN_TRY(attn_error_at(check_first(scoring, err), ATTN_STAGE_OPTIONS, err));
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     choose_heads(scoring, heads);
     ATTN_TRY(attn_frame_memory(frame, err));
     return begin_measures(&scoring->measures, frame->host, scoring->tokenizer,

@@ -373,7 +373,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`by step` of `items` needs `each`: steps of different texts have no "
                               "mean");
-    attn_frame_choose_nothing(&frame->request);
+    attn_question_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
     frame->request.selection.heads = heads;
     frame->request.selection.queries =
