@@ -50,7 +50,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct reach *reach = state;
 
     (void)err;
-    attn_frame_choose_nothing(&reach->frame.request);
+    attn_question_choose_nothing(&reach->frame.request);
     reach->frame.request.selection.sites = "pattern";
     return ATTN_OK;
 }
