@@ -129,7 +129,7 @@ strange_files() { # GOOD SEEN OLD [WHOLE]
 }
 
 # Tells what is wrong with an ending: the status must be documented, and standard error be empty
-# or, after a failure, one line and at most one hint.
+# or, after a failure, one line of error, beside notes and a hint.
 strange_end() { # STATUS STDERR_FILE
     local line n_line=0 n_error=0
     case $1 in
@@ -144,7 +144,7 @@ strange_end() { # STATUS STDERR_FILE
         ;;
     esac
     while IFS= read -r line || [ -n "$line" ]; do
-        [[ $line = 'hint: '* ]] || n_line=$((n_line + 1))
+        [[ $line = 'hint: '* || $line = 'attn-cli: note: '* ]] || n_line=$((n_line + 1))
         [[ $line != 'attn-cli: error: '* ]] || n_error=$((n_error + 1))
     done <"$2"
     if [ $n_line -ne 1 ] || [ $n_error -ne 1 ]; then
