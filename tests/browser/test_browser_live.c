@@ -2607,6 +2607,9 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_wait(browser, "attnViewer.run.heads[attnViewer.state.h].at === "
                                "document.querySelector('.plate.near')?.dataset.head && "
                                "document.querySelector('.plate:last-child').matches('.near')");
+    assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
+                "document.querySelector('.plate.near')))",
+                "rgb(200, 68, 11) 0.4%");
     attn_browser_key(browser, "ArrowLeft", 0); /* the ring of the focus is not that of the choice */
     attn_browser_key(browser, "ArrowRight", 0);
     assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
