@@ -2448,7 +2448,7 @@ START_TEST(sentences_are_offered)
     attn_browser_wait(browser, "attnLive.isDone() && document.querySelector('.stage-cell.off')");
     attn_browser_click_on(browser, ".stage-example:nth-child(3)");
     attn_browser_wait(browser, "attnLive.isDone()");
-    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 3.6'");
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 3.2'");
     attn_browser_wait(browser,
                       ID("stage-said") ".textContent.startsWith('cup looks at: table 100 %')");
     assert_text("document.querySelectorAll('.stage-cell.off').length", "0");
@@ -2622,6 +2622,12 @@ START_TEST(many_heads_open_with_eight)
     attn_browser_click_on(browser, "#life-words");
     attn_browser_wait(browser, "location.hash.includes('life=words')");
     assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");
+    attn_browser_wait(browser, "document.querySelector('.stage-cell.most')");
+    attn_browser_click_on(browser, "#life-heads");
+    type("the keys to"); /* with the eight heads open, no effect of all is asked for */
+    assert_text("document.querySelector('.stage-cell.most')", "null");
+    attn_browser_click_on(browser, "#life-words");
+    attn_browser_wait(browser, "document.querySelector('.stage-cell.most')");
     leave();
 }
 END_TEST

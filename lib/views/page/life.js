@@ -52,7 +52,7 @@ async function find(what, p, target, width) {
     const isWanted = () => mine === number;
     const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
       : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted)
-      : tab === 'answer' ? { svg: hasModel() ? new DOMParser().parseFromString(await drawAnswer(what, width), 'image/svg+xml').documentElement : await stored.svg }
+      : tab === 'answer' ? { svg: await (hasModel() ? drawAnswer(what, width) : stored.svg) }
       : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
@@ -275,5 +275,5 @@ function make() {
   new ResizeObserver(() => { if (tab !== '' && found) draw(); }).observe(picture);
 }
 
-return { make, draw, read, hashParts };
+return { make, draw, read, hashParts, isAnswer: () => tab === 'answer' && isMany() };
 };

@@ -724,11 +724,11 @@ async function drawingOf(options, what) {
   return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
-// Returns the picture of the heads that write most of the next word of the text of WHAT.
+// Returns the picture of the heads that write most of the next word of the text of WHAT, an SVG.
 async function drawAnswer(what, width) {
   const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 10.5 : 12}`;
   const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
-  return new TextDecoder().decode(file);
+  return new DOMParser().parseFromString(new TextDecoder().decode(file), 'image/svg+xml').documentElement;
 }
 
 // Returns what the chosen head sees from position QUERY of the text of WHAT, counted from the end, and the next words: tokens
@@ -945,10 +945,16 @@ const write = token => change({ text: textWith(token) });
 
 const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
 
+// Returns the share of the answer that each of the eight heads writes; null where the tool draws none.
+const sharesOf = what => drawAnswer(what, innerWidth).then(viewer.plates.sharesOf, problem => {
+  if (problem instanceof Superseded) throw problem;
+  return null;
+});
+
 // Shows an example, with a head that has something to show there.
 async function begin(text) {
   await change({ ...noChanges(), text }, 'h=' + headHere());
-  const what = structuredClone(asked), { h } = state, found = await firstHead(await effectsOf(what));
+  const what = structuredClone(asked), { h } = state, found = await firstHead(await sharesOf(what) ?? await effectsOf(what));
   if (isSame(what, asked) && state.h === h) viewer.set({ h: found });
 }
 
@@ -982,14 +988,20 @@ function effectsOf(what) {
   return effects.found;
 }
 
-// The effects for what is shown; null while another run is on its way, or without a model for them.
-const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && (engine || effects?.key === JSON.stringify(expected.changes)) && !isPicture && asked.source === null && viewer.given.predictions
-  ? effectsOf(expected.changes) : null;
+const NO_EFFECTS = Promise.resolve({});
 
-// Returns the head that opens the stage best, by its effect KLOF (head_mix.h).
-async function firstHead(klOf) {
+// The effects for what is shown; null while another run is on its way, or without a model for them. Those of many heads take long: while
+// the eight of the answer are shown, none are asked for.
+function effectsHere() {
+  const isKnown = effects?.key === JSON.stringify(expected.changes);
+  if (!isSame(viewer.given.ids, expected.after.ids) || !engine && !isKnown || isPicture || asked.source !== null || !viewer.given.predictions) return null;
+  return life.isAnswer() && !isKnown ? NO_EFFECTS : effectsOf(expected.changes);
+}
+
+// Returns the head that opens the stage best, by the share of the answer that it writes, or its effect, EFFECTOF (head_mix.h).
+async function firstHead(effectOf) {
   const { heads } = viewer.run, aims = await stage.aimsAt(Infinity);
-  const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, klOf[at] ?? NaN]), heads.length);
+  const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, effectOf[at] ?? NaN]), heads.length);
   return ranks ? ranks.indexOf(Math.max(...ranks)) : state.h; // null: another run is shown
 }
 
@@ -1122,7 +1134,7 @@ async function takeFiles(chosen) {
   Object.assign(first, structuredClone(asked));
   if (isOwn && effects) effects.key = JSON.stringify(asked);
   await follow();
-  if (stage && asked.text === text && viewer.given.predictions) await begin(text);
+  if (stage && !isOwn && asked.text === text && viewer.given.predictions) await begin(text);
 }
 
 // --- Start --------------------------------------------------------------------------------------
