@@ -104,10 +104,12 @@ function commandOf(command, options, what) {
 // --- The engine ---------------------------------------------------------------------------------
 
 const PATIENCE = 400; // ms after which work is stopped that nobody waits for
+const QUIET = 100; // ms without a job, after which one that can wait begins
 
 class Superseded extends Error {}
 
-// A worker and its queue of jobs. Of jobs whose results are to be shown, only the last one is kept.
+// A worker and its queue of jobs. Of jobs whose results are to be shown, only the last one is kept. One that can wait is stopped for
+// any other, and begins anew.
 class Engine {
   constructor(files) {
     this.files = files;
@@ -134,13 +136,21 @@ class Engine {
     this.waiting = [];
   }
 
+  restart() {
+    this.worker.terminate();
+    this.start();
+  }
+
   // Queues a command line. IS_SHOWN: its result is to be shown, so forgetShown may drop it.
-  ask(args, { wanted, isShown = false } = {}) {
+  ask(args, { wanted, isShown = false, canWait = false } = {}) {
     return new Promise((resolve, reject) => {
       const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.includes(path)))
         .map(([path, { bytes }]) => [path, bytes]));
-      const job = { id: ++this.nAsked, args, wanted, more, isShown, resolve, reject };
-      this.waiting.push(job);
+      if (this.current?.canWait) {
+        this.waiting.push(this.current);
+        this.restart();
+      }
+      this.waiting.push({ id: ++this.nAsked, args, wanted, more, isShown, canWait, resolve, reject });
       this.next();
     });
   }
@@ -151,15 +161,18 @@ class Engine {
     this.waiting = this.waiting.filter(job => !job.isShown);
     if (!this.current?.isShown) return;
     this.current.reject(new Superseded());
-    if (this.isReady && performance.now() - this.begun > PATIENCE) {
-      this.worker.terminate();
-      this.start();
-    }
+    if (this.current.canWait || performance.now() - this.begun > PATIENCE) this.restart();
   }
 
-  next() {
+  next(isQuiet = false) {
+    clearTimeout(this.timer);
     if (!this.isReady || this.current || this.waiting.length === 0) return;
-    const { id, args, wanted, more } = this.current = this.waiting.shift();
+    const i = this.waiting.findIndex(job => isQuiet || !job.canWait);
+    if (i < 0) {
+      this.timer = setTimeout(() => this.next(true), QUIET);
+      return;
+    }
+    const [{ id, args, wanted, more }] = [this.current] = this.waiting.splice(i, 1);
     this.begun = performance.now();
     this.worker.postMessage({ id, args, wanted, more });
   }
@@ -978,7 +991,7 @@ function effectsOf(what) {
   const key = JSON.stringify(what);
   if (effects?.key !== key) {
     // others need not wait for it; where the tool refuses the question there is none
-    const found = withoutHeads(what, { isShown: true }).catch(problem => {
+    const found = withoutHeads(what, { isShown: true, canWait: true }).catch(problem => {
       if (problem instanceof Superseded) throw problem;
       return {};
     });
@@ -1176,7 +1189,7 @@ globalThis.attnLive = {
   ask: (args, wanted) => engine.ask(args, { wanted }),
   follow: text => change({ text }),
   isReady: () => Boolean(engine?.isReady),
-  isDone: () => nShown === nFollowed && !timer && !engine?.current,
+  isDone: () => nShown === nFollowed && !timer && !engine?.current && !engine?.waiting.length,
 };
 
 viewer.isReady.then(async () => {
