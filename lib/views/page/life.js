@@ -131,10 +131,12 @@ function paintAnswer(place, hadFocus) {
 // Shows the drawing that was found.
 function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
-  if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
-  if (found.nodes) {
+  if (found.problem || found.nodes) {
     numbers.clear();
     for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
+  }
+  if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
+  if (found.nodes) {
     if (found.tab === 'pair' && document.activeElement !== $('life-second')) $('life-second').value = found.text;
     if (found.nodes[0].isConnected) return undefined;
     const before = document.activeElement;

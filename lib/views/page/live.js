@@ -749,7 +749,7 @@ async function drawAnswer(what, width) {
 async function seen(what, query) {
   const { out } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', headHere()], ['queries', String(query)],
     ['top', '12'], ['sites', 'pattern,logits'], ['json', '-']], what);
-  const { tokens, ids, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
+  const { tokens, ids, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = logits.reduce((a, b) => Math.max(a, b)); // 262,144 are too many arguments
   const [row] = Object.entries(tensors).find(([name]) => name.endsWith('pattern'))[1][0], powers = logits.map(x => Math.exp(x - most)), sum = powers.reduce((a, b) => a + b, 0);
   return { tokens, ids, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
 }
