@@ -277,5 +277,5 @@ function make() {
   new ResizeObserver(() => { if (tab !== '' && found) draw(); }).observe(picture);
 }
 
-return { make, draw, read, hashParts, isAnswer: () => tab === 'answer' && isMany() };
+return { make, draw, read, hashParts, isOfMany: () => tab !== '' && isMany() };
 };

@@ -1003,12 +1003,12 @@ function effectsOf(what) {
 
 const NO_EFFECTS = Promise.resolve({});
 
-// The effects for what is shown; null while another run is on its way, or without a model for them. Those of many heads take long: while
-// the eight of the answer are shown, none are asked for.
+// The effects for what is shown; null while another run is on its way, or without a model for them. Those of many heads take long: they
+// are asked for beside the words alone.
 function effectsHere() {
   const isKnown = effects?.key === JSON.stringify(expected.changes);
   if (!isSame(viewer.given.ids, expected.after.ids) || !engine && !isKnown || isPicture || asked.source !== null || !viewer.given.predictions) return null;
-  return life.isAnswer() && !isKnown ? NO_EFFECTS : effectsOf(expected.changes);
+  return life.isOfMany() && !isKnown ? NO_EFFECTS : effectsOf(expected.changes);
 }
 
 // Returns the head that opens the stage best, by the share of the answer that it writes, or its effect, EFFECTOF (head_mix.h).
