@@ -5,7 +5,7 @@
 globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, stored, commandFor, figureOf, drawStrip, tellOf }) => {
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const NUMBERS = [12, 36, 100]; // of sentences
-const USUAL = 36, FEW = 12, LONG = 64, MANY = 100; // their number, and that of texts with more tokens and of more heads, which take longer
+const USUAL = 36, FEW = 12, LONG = 64, MANY = 48; // their number, and that of texts with more tokens and of more heads, which take longer
 const N_WINNER = 4; // other heads in the sentence
 const N_RUN = 11, LONG_WORD = 5; // heads that are switched off where there are many; letters of a word that is no particle
 

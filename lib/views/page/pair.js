@@ -6,7 +6,7 @@
 'use strict';
 globalThis.attnPair = ({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith, nameOf, showCircuit }) => {
 const { el, written } = attnPage;
-const N_LIKE = 8, MANY = 100; // words that are tried, but with so many heads one
+const N_LIKE = 8, MANY = 48; // words that are tried, but with so many heads one
 const MOST_LIKELY = 512; // words whose embeddings are compared
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them
