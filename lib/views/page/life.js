@@ -10,7 +10,6 @@ const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const WIDEST = 900; // px of a life, whose letters have 6 points on paper
 const REACH = 14; // px around a ribbon that can be pressed
-const FEW = 48; // heads of a model whose stage opens with its words
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 // The tabs: their names, and those of their pictures.
@@ -36,7 +35,7 @@ function editOf(mark) {
 
 // Whether there are so many heads that those of the answer are shown first; and whether they can be drawn: without the model for the
 // text of the page alone.
-const isMany = () => viewer.run.heads.length > FEW && viewer.given.predictions?.is_in_place === false;
+const isMany = () => viewer.run.heads.length > attnPage.MANY && viewer.given.predictions?.is_in_place === false;
 const canAnswer = what => isMany() && what.source === null && (hasModel() || stored !== null && what.text === stored.text);
 
 const pair = pairWith(nameOf), like = likeWith(pair);

@@ -5,7 +5,7 @@
 globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, stored, commandFor, figureOf, drawStrip, tellOf }) => {
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const NUMBERS = [12, 36, 100]; // of sentences
-const USUAL = 36, FEW = 12, LONG = 64, MANY = 48; // their number, and that of texts with more tokens and of more heads, which take longer
+const USUAL = 36, FEW = 12, LONG = 64; // their number, and that of texts with more tokens and of many heads, which take longer
 const N_WINNER = 4; // other heads in the sentence
 const N_RUN = 11, LONG_WORD = 5; // heads that are switched off where there are many; letters of a word that is no particle
 
@@ -18,7 +18,7 @@ let known = new Map(); // by sentence: the change of the next word without each 
 let struck = new Set(), most = 0; // numbers of the sentences that do not count; how many were asked for, 0: the usual number
 let isStopped = false;
 
-const numberFor = ({ tokens }) => most || (tokens.length > LONG || viewer.run.heads.length > MANY ? FEW : USUAL);
+const numberFor = ({ tokens }) => most || (tokens.length > LONG || viewer.run.heads.length > attnPage.MANY ? FEW : USUAL);
 
 // Returns the positions whose words are exchanged: those that the reader chose, or of the words that are no particles the two
 // at which the head looks most, the last word among them if it is one.
@@ -33,7 +33,7 @@ function placesOf({ tokens, row, query }) {
 
 // Returns the heads that are switched off, "2.5,3.1": of many the one CHOSEN, and those with the largest stored effects; '' for all.
 function headsRun(chosen) {
-  if (!stored || viewer.run.heads.length <= MANY) return '';
+  if (!stored || viewer.run.heads.length <= attnPage.MANY) return '';
   const others = Object.keys(stored).filter(name => name !== chosen).sort((a, b) => stored[b] - stored[a]);
   return [chosen, ...others.slice(0, N_RUN - 1)].join();
 }

@@ -6,7 +6,7 @@
 'use strict';
 globalThis.attnPair = ({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith, nameOf, showCircuit }) => {
 const { el, written } = attnPage;
-const N_LIKE = 8, MANY = 48; // words that are tried, but with so many heads one
+const N_LIKE = 8; // words that are tried, but with many heads one
 const MOST_LIKELY = 512; // words whose embeddings are compared
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them
@@ -57,7 +57,7 @@ async function findPair(what, one, isWanted) {
     for (const token of like) {
       if (!isWanted()) return null;
       const text = textWith(what.text, one.offsets[k], token);
-      if (found.length > 0 && viewer.run.heads.length > MANY) {
+      if (found.length > 0 && viewer.run.heads.length > attnPage.MANY) {
         found.push({ k, token, text, kl: -found.length }); // in its order
         continue;
       }

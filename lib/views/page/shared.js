@@ -175,6 +175,8 @@ function tintByWeight(node, ramp, weight) {
   if (weight === undefined) node.removeAttribute('title'); else node.title = weight.toFixed(3);
 }
 
+const MANY = 48; // heads: with more, the eight of the answer are shown first, and what runs the model for each is asked for less
+
 const short = x => x === null ? '\u2013' : String(Number(x.toPrecision(3))).replace('-', '\u2212');
 
 // --- Files ---
@@ -191,5 +193,5 @@ const given = JSON.parse(document.getElementById('document').textContent); // th
 document.getElementById('document').remove();
 
 return { given, runOf, tableOf, NUMBERS, nameOfToken, shortly, el, svgEl, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
-  atOf, platesOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
+  atOf, platesOf, barPartsOf, barOf, tint, tintByWeight, MANY, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();
