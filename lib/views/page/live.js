@@ -230,7 +230,7 @@ let engine = null;
 
 function startEngine(files) {
   engine?.stop();
-  plain = null;
+  plain = answer = null;
   engine = new Engine(files);
   engine.onProblem = problem => say(problem, true);
 }
@@ -737,8 +737,15 @@ async function drawingOf(options, what) {
   return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
+let answer = null; // {key, found}: the last picture of the heads that write most of a next word, and of what it is
+
 // Returns the picture of the heads that write most of the next word of the text of WHAT, an SVG.
-async function drawAnswer(what, width) {
+function drawAnswer(what, width) {
+  answer = { key: JSON.stringify(what), found: findAnswer(what, width) };
+  return answer.found;
+}
+
+async function findAnswer(what, width) {
   const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 10.5 : 12}`;
   const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
   return new DOMParser().parseFromString(new TextDecoder().decode(file), 'image/svg+xml').documentElement;
@@ -958,11 +965,16 @@ const write = token => change({ text: textWith(token) });
 
 const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
 
-// Returns the share of the answer that each of the eight heads writes; null where the tool draws none.
-const sharesOf = what => drawAnswer(what, innerWidth).then(viewer.plates.sharesOf, problem => {
-  if (problem instanceof Superseded) throw problem;
-  return null;
-});
+// Returns the share of the answer that each of the eight heads writes, without its sign; null where the tool draws none.
+async function sharesOf(what) {
+  try {
+    const svg = await (answer?.key === JSON.stringify(what) ? answer.found : drawAnswer(what, innerWidth));
+    return Object.fromEntries(attnPage.platesOf(svg).map(({ texts: [name, share] }) => [name.textContent, parseFloat(share.textContent.replace('\u2212', '')) / 100]));
+  } catch (problem) {
+    if (problem instanceof Superseded) throw problem;
+    return null;
+  }
+}
 
 // Shows an example, with a head that has something to show there.
 async function begin(text) {

@@ -10,15 +10,10 @@ const stored = $('answer-svg') && inflate($('answer-svg').textContent).then(byte
 // Returns what the figure SVG says, the first sentence of its caption.
 const titleOf = svg => /Caption: (.*?[^ ])\. /s.exec(svg.querySelector('desc')?.textContent ?? '')?.[1] ?? '';
 
-const headOf = mark => mark.slice(1).split('.', 2).join('.');
-
-// Returns the share of the answer that each head of the figure SVG writes, {"2.5": 0.44}, without its sign.
-const sharesOf = svg => Object.fromEntries(attnPage.platesOf(svg).map(({ mark, texts: [, share] }) => [headOf(mark), parseFloat(share.textContent.replace('\u2212', '')) / 100]));
-
 // Makes the plates of the figure SVG, which is on the page, buttons that choose their heads. Returns them.
 function make(svg) {
   return attnPage.platesOf(svg).map(({ mark, texts, frame }) => {
-    const at = headOf(mark), plate = frame.cloneNode();
+    const at = mark.slice(1).split('.', 2).join('.'), plate = frame.cloneNode();
     for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': at, 'aria-label': texts.map(text => text.textContent).join(', ') })) plate.setAttribute(...pair);
     const choose = () => byName.has(at) && set({ h: byName.get(at) });
     on(plate, 'click', choose);
@@ -60,5 +55,5 @@ async function open(nHead) {
   tabs.append(tab(`${length} heads`, true), tab(length < nHead ? `all ${nHead}` : 'weights', false));
 }
 
-return { stored, titleOf, sharesOf, make, mark, open };
+return { stored, titleOf, make, mark, open };
 };
