@@ -1408,6 +1408,8 @@ START_TEST(a_pair_has_its_circuit)
     for (int edge = 3; edge <= 4; edge++) {
         char selector[64];
 
+        attn_browser_wait(browser,
+                          "attnLive.isDone()"); /* the pair of this head moves the circuit */
         snprintf(selector, sizeof selector, "#live-circuit .x-near > path:nth-child(%d)", edge);
         attn_browser_click_on(browser, selector);
         attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 2.5'");
