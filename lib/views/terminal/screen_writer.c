@@ -40,7 +40,8 @@ enum {
     LEAST_HALF_LINES = 5,
     LEAST_VECTOR_LINES = 5, /* two rows at each end, and "..." */
     LEAST_COMPONENT = 7,    /* columns of a component: " -0.92" */
-    MOST_HEADS = 2          /* models with at most this many heads show them all */
+    MOST_HEADS = 2,         /* models with at most this many heads show them all */
+    MOST_LOOKS = 8          /* heads that are listed if no thumbnails fit */
 };
 
 struct screen_writer {
@@ -98,6 +99,14 @@ static bool has_sinks(const struct screen_writer *w)
 static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
+}
+
+/* Returns true if the heads that look hardest are listed: no thumbnails fit, and no parts of an
+ * answer are known. Call after the thumbnails are planned. */
+static bool has_looks(const struct screen_writer *w)
+{
+    return !w->base.options.picture->answer && w->base.options.mixes && !has_all_heads(w) &&
+           w->thumbnails.map && w->thumbnails.n_line == 0;
 }
 
 static bool has_vectors(const struct screen_writer *w)
@@ -178,6 +187,14 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
     return attn_heatmap_end_text(&w->map, 1, err);
 }
 
+/* Returns the position whose row is shown first: the mask, or the last that the text itself has. */
+static size_t shown_first(const struct screen_writer *w)
+{
+    const struct attn_labels *labels = &w->base.labels;
+
+    return labels->mask ? *labels->mask : w->base.n_position - 1 - labels->n_back;
+}
+
 /* Appends why the head of CHOSEN was chosen: "(of all, it looks farthest: far 0.53". */
 static void append_reason(struct screen_writer *w, const struct chosen *chosen, char *note,
                           size_t size, size_t *used)
@@ -194,9 +211,7 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
             chosen->far, chosen->key);
     else if (chosen->key > 0)
         attn_fixed_text_append(note, size, used, "(token %zu looks hardest: %.2f on %zu",
-                               labels->mask ? *labels->mask
-                                            : w->base.n_position - 1 - labels->n_back,
-                               chosen->far, chosen->key);
+                               shown_first(w), chosen->far, chosen->key);
     else if (chosen->far > 0)
         attn_fixed_text_append(note, size, used, "(%s: far %.2f",
                                is_of_source
@@ -298,15 +313,20 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
     return most;
 }
 
+/* Returns the lines of the list of heads: an empty one, a title and a header before its rows. */
+static size_t list_lines(const struct screen_writer *w)
+{
+    const struct attn_table *answer = w->base.options.picture->answer;
+
+    return answer         ? 3 + attn_table_n_row(answer)
+           : has_looks(w) ? 3 + MOST_LOOKS
+                          : 0;
+}
+
 /* Returns the lines of all parts with a fixed height, including two above the context vectors. */
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
-    enum {
-        N_ABOVE_VECTORS = 3,
-        N_ABOVE_HEADS = 1,
-        N_ABOVE_ANSWER = 3
-    }; /* each an empty line, too */
-    const struct attn_table *answer = w->base.options.picture->answer;
+    enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each an empty line, too */
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     size_t n_name;
 
@@ -320,7 +340,7 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
         end_next(w, last, NULL);
     return attn_heatmap_end_count(&w->map) + w->base.options.has_predictions +
            n_head * (1 + n_name + (has_vectors(w) ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name +
-           (answer ? N_ABOVE_ANSWER + attn_table_n_row(answer) : 0);
+           list_lines(w);
 }
 
 /* Distributes LEFT lines over the matrices of N_HEAD heads, the tokens and the vectors. */
@@ -366,7 +386,7 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
     if (!has_all_heads(w)) {
         ATTN_TRY(attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
                                       MOST_LINES > least ? MOST_LINES - least : 1, err));
-        used = fixed + w->thumbnails.n_line;
+        used = fixed + w->thumbnails.n_line + (has_looks(w) ? list_lines(w) : 0);
     }
     share(w, n_head, MOST_LINES > used ? MOST_LINES - used : 0);
     return ATTN_OK;
@@ -463,31 +483,47 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
+/* Returns the largest weight beside parks that MATRIX has from the token before the next word, and
+ * its *KEY; 0: it is not known, or not drawn. */
+static double find_look(const struct screen_writer *w, const struct attn_level_matrix *matrix,
+                        size_t *key)
+{
+    struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
+    struct attn_head_mix mix;
+
+    if (!mixes || w->has_cross || matrix->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, matrix))
+        return 0;
+    attn_head_mixes_find(mixes, &matrix->at, &mix); /* finds the parks, too */
+    return attn_first_head_look(mixes, &matrix->at, key);
+}
+
 /* Chooses the head that opens best (head_mix.h); the first one in a tie. */
 static struct chosen choose_look(const struct screen_writer *w)
 {
-    struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
     struct chosen chosen = {NULL, 0, 0};
     double most = 0;
 
-    for (size_t i = 0; mixes && !w->has_cross && i < w->levels->n; i++) {
+    for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
-        struct attn_head_mix mix;
         size_t key = 0;
-        double weight, rank;
+        const double weight = find_look(w, m, &key);
+        const double rank = attn_first_head_rank(
+            weight, attn_first_head_share(w->base.options.picture->answer, &m->at));
 
-        if (m->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, m))
-            continue;
-        attn_head_mixes_find(mixes, &m->at, &mix);
-        weight = attn_first_head_look(mixes, &m->at, &key);
-        rank = attn_first_head_rank(weight,
-                                    attn_first_head_share(w->base.options.picture->answer, &m->at));
         if (weight > 0 && rank > most) {
             chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
             most = rank;
         }
     }
     return chosen;
+}
+
+/* Returns the measure `far` of MATRIX; 0: it is not drawn. */
+static double find_far(const struct screen_writer *w, const struct attn_level_matrix *matrix)
+{
+    return may_be_drawn(w, matrix)
+               ? attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, &matrix->at)
+               : 0;
 }
 
 /* Chooses the head with the largest measure `far`; the first one in a tie. */
@@ -503,7 +539,7 @@ static struct chosen choose(const struct screen_writer *w)
 
         if (!may_be_drawn(w, m))
             continue;
-        const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, &m->at);
+        const double far = find_far(w, m);
 
         chosen.matrix = !chosen.matrix || far > chosen.far ? m : chosen.matrix;
         chosen.far = far > chosen.far ? far : chosen.far;
@@ -547,6 +583,82 @@ static enum attn_status draw_answer(struct screen_writer *w, struct attn_error *
     attn_buffer_append_string(&w->map.label, ", and where they look");
     ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
     return attn_table_write(table, ATTN_TABLE_ALIGNED, -1, w->base.sink, err);
+}
+
+/* Adds the row of MATRIX: its WEIGHT on KEY, or with a source its `far` alone. */
+static void add_look(struct screen_writer *w, const struct attn_level_matrix *matrix, size_t key,
+                     double weight)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    struct attn_text_table *table = &w->table.table;
+    struct attn_buffer *token = &w->map.label;
+
+    attn_text_table_string(table, attn_location_name(&matrix->at).text);
+    if (!w->has_cross) {
+        attn_text_table_number(table, key);
+        if (labels->tokens)
+            attn_table_append_label(token, labels->tokens[key], labels->token_sizes[key],
+                                    MOST_TOKEN);
+        attn_text_table_cell(table, token->size > 0 ? token->data : "-",
+                             token->size > 0 ? token->size : 1);
+        token->size = 0;
+    }
+    attn_text_table_format(table, "%.2f", weight);
+    attn_text_table_end_row(table);
+}
+
+/* Adds the heads that look hardest at one word, as choose compares them. */
+static void add_looks(struct screen_writer *w)
+{
+    size_t last = 0;
+    double limit = (double)INFINITY;
+
+    for (size_t n = 0; n < MOST_LOOKS; n++) {
+        size_t next = w->levels->n, next_key = 0;
+        double most = 0;
+
+        for (size_t i = 0; i < w->levels->n; i++) { /* after LAST, or below it */
+            const struct attn_level_matrix *m = &w->levels->items[i];
+            size_t key = 0;
+            const double weight = w->has_cross ? find_far(w, m) : find_look(w, m, &key);
+
+            if (weight > most && (weight < limit || (weight == limit && i > last))) {
+                next = i;
+                next_key = key;
+                most = weight;
+            }
+        }
+        if (next == w->levels->n)
+            return;
+        add_look(w, &w->levels->items[next], next_key, most);
+        last = next;
+        limit = most;
+    }
+}
+
+static enum attn_status draw_looks(struct screen_writer *w, struct attn_error *err)
+{
+    static const char *const headers[2][5] = {{"part", "position", "token", "weight", NULL},
+                                              {"part", "far", NULL}};
+    struct attn_text_table *table = &w->table.table;
+
+    attn_text_table_begin(table, w->has_cross ? 2 : 4);
+    attn_text_table_flush_left(table, 0);
+    if (!w->has_cross)
+        attn_text_table_flush_left(table, 2);
+    for (const char *const *header = headers[w->has_cross]; *header; header++)
+        attn_text_table_string(table, *header);
+    attn_text_table_end_row(table);
+    add_looks(w);
+    attn_sink_write(w->base.sink, "\n", 1);
+    if (w->has_cross)
+        attn_buffer_append_string(&w->map.label,
+                                  "the cross heads that look hardest within the source");
+    else
+        attn_buffer_append_format(&w->map.label, "the heads that look hardest from token %zu",
+                                  shown_first(w));
+    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
+    return attn_text_table_write(table, w->base.sink, err);
 }
 
 static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_error *err)
@@ -595,6 +707,8 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         ATTN_TRY(draw_head(w, &chosen, err));
     if (writer->options.picture->answer)
         ATTN_TRY(draw_answer(w, err));
+    if (has_looks(w))
+        ATTN_TRY(draw_looks(w, err));
     ATTN_TRY(draw_all_heads(w, err));
     if (writer->options.picture->name_fields) {
         if (w->has_gap)
