@@ -184,6 +184,7 @@ class Pictures(TestCase):
             pixels = np.asarray(model.run("What?", **asked, sites="pixel_values").cache["pixel_values"])[0]
             for image in (picture, pixels):
                 first, second = model.map([{**items[0], "image": image}, items[1]], image_tiles=False, top=1)
+                self.assertEqual(first.labels, {})
                 self.assertEqual(first.ids.tolist(), ids.tolist())
                 self.assertLess(len(second.ids), len(ids))
                 self.assertIn("<svg", first.svg(heads="0.0", queries="answer"))

@@ -459,8 +459,10 @@ static enum attn_status report_place(const struct text_words *words,
     } else {
         attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the %s, at %s", word.text, n,
                        words->name, places);
-        attn_error_hint(err, "'%s#2' is the second of them%s", word.text,
-                        words->n_message > 0 ? "; '0_user:WORD' is a word of message 0" : "");
+        if (words->n_message > 0)
+            attn_fixed_text_append(messages, sizeof messages, &used, "; '%s:WORD' is in message 0",
+                                   attn_message_name(words->messages, 0).text);
+        attn_error_hint(err, "'%s#2' is the second of them%s", word.text, messages);
     }
     return ATTN_INVALID;
 }

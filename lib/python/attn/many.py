@@ -25,7 +25,7 @@ TOGETHER = 32  # at most so many results are handed over at once: each hand-over
 
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()
-_READ = {"text", "ids", "image", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
+_READ = {"text", "ids", "image", "continuation", "neutral", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
 _found = reader(c.attn_item_result, "item", "failure", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
                 "is_followed")
 

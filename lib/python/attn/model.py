@@ -298,9 +298,9 @@ class Model(questions.Questions):
             **options) -> Iterator[Result]:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
 
-        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `image`,
-                    `source`, `types` and `key_mask` likewise; other keys come back as result.labels, `id` as
-                    result.id; read as it is needed, some hundreds ahead
+        texts       an iterable of what `run` takes, or of dicts, whose keys `text`, `ids`, `image`, `continuation`,
+                    `neutral`, `source`, `pair`, `types` and `key_mask` are read; `id` comes back as result.id, all
+                    other keys as result.labels; read as it is needed, some hundreds ahead
         tower       of a model with two, as CLIP is, the one that they are for: "text" or "image"
         measures    numbers of every head, as `attn-cli heads` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
