@@ -97,7 +97,8 @@ void items_write_sum(const struct items *items, struct attn_sink *out)
                                sum->n_pair == 1 ? "" : "s");
     if (sum->metric)
         attn_fixed_text_append(line, sizeof line, &used, "; %s%s%s %.3g", sum->row ? sum->row : "",
-                               sum->row ? " " : "", sum->metric, sum->mean);
+                               sum->row ? " " : "", sum->quantity ? sum->quantity : sum->metric,
+                               sum->mean);
     if (sum->metric && isfinite(sum->se))
         attn_fixed_text_append(line, sizeof line, &used, " (se %.2g)", sum->se);
     if (isfinite(sum->right))

@@ -294,14 +294,19 @@ static bool has_default(const struct attn_stream *stream, const char *keys)
     return false;
 }
 
-/* If the model has a single label, sets it as the target of ITEM, unless a target is given. */
+/* If the model has a single label, or texts are compared with one, sets it as the target of ITEM,
+ * unless a target is given. */
 static void choose_label(const struct attn_stream *stream, struct attn_item *item)
 {
     static const int32_t first;
-    const struct attn_model *model = attn_host_model(stream->call->host);
+    /* the host that runs has the labels of the request */
+    const struct attn_host *host = stream->host ? stream->host : stream->call->host;
+    const struct attn_model *model = attn_host_model(host);
     struct attn_answer_args *answer = &item->answer;
+    const bool has_one = attn_predict_n_label(&stream->call->request->predict) == 1 ||
+                         (model && attn_model_has_one_label(model));
 
-    if (!model || !attn_model_has_one_label(model) || answer->target || answer->target_id ||
+    if (!has_one || answer->target || answer->target_id ||
         has_default(stream, attn_target_params.items[0].keys))
         return;
     answer->target_id = &first;
@@ -890,6 +895,9 @@ enum attn_status attn_stream_end(struct attn_stream *stream, struct attn_table *
     attn_items_note_mark(stream->args->items, attn_item_notes_forward, stream->notes);
     attn_fold_count(stream->fold, sum, &n_single);
     note_end(stream, n_single);
+    if (sum->metric == attn_answer_metric_name(ATTN_ANSWER_LOGIT) &&
+        attn_model_config(attn_host_model(stream->host))->is_sentence)
+        sum->quantity = "cosine";
     sum->mean = sums->base.mean;
     sum->se = (double)NAN;
     if (!stream->args->cluster)

@@ -56,6 +56,8 @@ struct attn_study_sum {
     /* number of ties, which do not count in `right`: both answers differ by at most 1e-5 of the
      * larger logit, or of 1 */
     size_t n_tie;
+    /* name of the metric's values, "cosine" of a model that compares texts; `metric` otherwise */
+    const char *quantity;
 };
 
 /* Sets SUM [size bytes] to the defaults, and returns it. */
