@@ -951,6 +951,7 @@ static const struct {
     {"    se", offsetof(struct attn_study_sum, se)},
     {"    right", offsetof(struct attn_study_sum, right)},
     {"    n_tie", offsetof(struct attn_study_sum, n_tie)},
+    {"    quantity", offsetof(struct attn_study_sum, quantity)},
     {"attn_study_args", sizeof(struct attn_study_args)},
     {"    size", offsetof(struct attn_study_args, size)},
     {"    items", offsetof(struct attn_study_args, items)},

@@ -2261,6 +2261,7 @@ attn_study_sum._fields_ = [
     ("se", c_double),
     ("right", c_double),
     ("n_tie", c_size_t),
+    ("quantity", c_char_p),
 ]
 attn_study_args._fields_ = [
     ("size", c_size_t),

@@ -133,8 +133,8 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     as it is in the run, so that the parts add up. The row 'sum' is their sum, the row 'model' the logit that the model
     computes.
 
-    The numbers say which parts write the answer into the residual stream directly. They do not say which part found it:
-    a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that.
+    The numbers say which parts write the answer directly; of two logits not which one they move, so ask without `foil`,
+    too. Nor do they say which part found it: that one has a small share here, and `attn-cli ablate` measures it.
 
     With `method` the tokens of the text, or the patches of a picture, get attributions, by gradients. These are about
     this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. With
