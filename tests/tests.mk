@@ -333,10 +333,10 @@ headers: $(BUILD)/libattn.so ## check that every header stands alone, and that e
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh
 
-check-interface: $(BUILD)/attn-cli ## compare commands, options, columns, keys of JSON and sites with tests/interface
+check-interface: deps-python all $(FIXTURES) ## compare commands, options, columns, keys of JSON and sites with tests/interface
 	@python3 tests/tools/check_interface.py $(BUILD)/attn-cli
 
-interface: $(BUILD)/attn-cli ## keep them, after a change that CHANGELOG.md names
+interface: deps-python all $(FIXTURES) ## keep them, after a change that CHANGELOG.md names
 	@python3 tests/tools/check_interface.py $(BUILD)/attn-cli --keep
 
 abi-check: ## compare attn.h with the ABI of the last release, if abidiff is there

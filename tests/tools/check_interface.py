@@ -5,13 +5,15 @@
     check_interface.py TOOL --keep        writes tests/interface anew
     check_interface.py TOOL --grows REF   fails if a line of tests/interface of the commit REF is gone that is not preview
 
-Facts: command, option (with its type), letter, default, word, form, setting of an option; column of a table; json, a key of a document;
-exit, code of a failure; site (shape, name in archives); item, a key of items; record, a key of a line of results; metadata of tensors;
-topic, variable; value, a word of a closed set; attention, a kind; python, a parameter with its default; preview, what may change.
+Facts: command, argument; option (with its type), letter, default, word, form, repeats, requires, excludes of an option; column of a
+table; schema and its version; json, a key of a document; exit, code of a failure; site (shape, name in archives); item, a key of items;
+record, a key of a line of results; metadata of tensors; topic, variable; value, a word of a closed set; attention, a kind; python, a
+function, a member, a parameter with its default; preview, what may change.
 cmd/manual/reference/stability.md says which changes a version may make."""
-import ast
 import difflib
+import inspect
 import json
+import os
 import pathlib
 import re
 import struct
@@ -21,6 +23,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests" / "interface"
+FIXTURES = ROOT / "tests" / "fixtures"
 KEYS = "The keys to the cabinet"
 ANSWER = ["--target", " are", "--foil", " is"]
 PAIR = ["--clean", KEYS, "--corrupted", "The key to the cabinet"]
@@ -28,7 +31,10 @@ DOCUMENTS = {  # commands that write JSON, besides tables, which name their colu
     "run": ["run", "--top", "1", "--sites", "pattern,z", KEYS], "generate": ["generate", "-n", "1", KEYS],
     "inspect": ["inspect", "fable"], "tokenize": ["tokenize", KEYS],
     "score": ["score", KEYS], "ablate": ["ablate", *ANSWER, KEYS], "patch": ["patch", *ANSWER, *PAIR, "--site", "z"],
-    "circuit": ["circuit", *ANSWER, *PAIR, "--size", "5"], "help": ["help"],
+    "circuit": ["circuit", *ANSWER, *PAIR, "--size", "5"], "help": ["help"], "diff": ["diff", KEYS, "The key to the cabinet"],
+    "run --next": ["run", "--next", " are", KEYS], "failure": ["run", "-m", "fable", "--heads", "9.9", KEYS],
+    "inspect quantized": ["inspect", FIXTURES / "quantized-awq"], "inspect gguf": ["inspect", FIXTURES / "gguf/tiny.gguf"],
+    "inspect encoder": ["inspect", FIXTURES / "family-nomic-bert"],
 }
 MOST_PREVIEW = 12  # options that may change in a MINOR
 TYPES = {int: "number", float: "number", bool: "boolean", str: "string", type(None): "null"}
@@ -61,13 +67,18 @@ def options_of(command):
             yield f"word {name} {word}"
         for form in option["forms"]:
             yield f"form {name} {form}"
+        if option["repeats"]:
+            yield f"repeats {name}"
+        for kind in ("requires", "excludes"):
+            yield from (f"{kind} {name} {other}" for other in option[kind])
 
 
 def documents(run):
     for name, arguments in DOCUMENTS.items():
-        document = json.loads(run(*arguments, "--json" if name in ("inspect", "help") else "--json=-", *(["-q"] if name != "help" else [])))
-        for key in keys_of(document, ""):
-            yield f"json {name} {key}"
+        to = "--json" if arguments[0] in ("inspect", "help") else "--json=-"
+        document = json.loads(run(*arguments, to, *(["-q"] if name != "help" else []), check=name != "failure"))
+        yield f"schema {document['kind']} {document['schema']}"
+        yield from (f"json {name} {key}" for key in keys_of(document, ""))
 
 
 def files(run):
@@ -95,6 +106,7 @@ def sources():
     yield from (f"code {code}" for code in re.findall(r"\"(\w+)\"", reasons))
     keys = texts_of("lib/questions/stream/record_keys.c", r"^    (?:\w+_KEYS?|KEY|ROW|\w+_ROW)\(\"(\w+)\"")
     yield from (f"item {key}" for key in {*keys, "target", "foil", "at", "pos.NAME"})
+    yield from (f"item sentence_{key} = {key}" for key in ("good", "bad") if f"sentence_{key}" in keys)
     for word in texts_of("lib/core/tables/column.h", r"#define ATTN_ROW_(?!TYPE)\w+ \"(\w+)\""):
         yield f"value * row_type {word}"
     for word in texts_of("lib/questions/score/generate.h", r"X\([A-Z_]+, \d+, \"(\w+)\"\)"):
@@ -103,27 +115,40 @@ def sources():
         yield from (f"value * metric {word}" for word in re.findall(r'"(\w+)"', words))
 
 
-def python():
-    """The functions and methods of the module, with their parameters."""
-    folder = ROOT / "lib/python/attn"
-    listed = re.search(r"__all__ = (\[[^]]*\])", (folder / "__init__.py").read_text())
-    public = set(ast.literal_eval(listed[1]))
-    for path in sorted(folder.glob("*.py")):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and (node.name in public or path.name == "questions.py"):
-                yield from parameters(("Model." if path.name == "questions.py" else "") + node.name, node.args)
-            for member in node.body if isinstance(node, ast.ClassDef) and node.name in public else []:
-                if isinstance(member, ast.FunctionDef) and (member.name == "__init__" or not member.name.startswith("_")):
-                    yield from parameters(f"{node.name}.{member.name}", member.args)
+def python(tool):
+    """The functions, classes and keywords of the module."""
+    os.environ.setdefault("LIBATTN", str(pathlib.Path(tool).resolve().parent / "libattn.so"))
+    sys.path.insert(0, str(ROOT / "lib/python"))
+    import attn
+    from attn import items, request
+    for name in attn.__all__:
+        value = getattr(attn, name)
+        yield f"python {name}"
+        yield from members(name, value) if inspect.isclass(value) else parameters(name, value)
+    for name in (*request.OPTIONS, *inspect.signature(request.Request).parameters):
+        if name not in ("text", "given", "asked", "host"):
+            yield f"python **options {name}"
+    yield from (f"python **options {name}" for name in items.OPTIONS)
+    model = attn.Model("fable")
+    result = model.run(KEYS, sites="pattern", top=1)
+    for sample in (model, result, result.cache, result.pattern, model.ablate(KEYS, target=" are")):
+        yield from (f"python {type(sample).__name__}.{name}" for name in vars(sample) if not name.startswith("_"))
 
 
-def parameters(name, args):
-    yield f"python {name}"
-    plain = args.posonlyargs + args.args
-    defaults = [None] * (len(plain) - len(args.defaults)) + args.defaults
-    for arg, default in [*zip(plain, defaults), *zip(args.kwonlyargs, args.kw_defaults)]:
-        if arg.arg not in ("self", "cls"):
-            yield f"python {name} {arg.arg}{'=' + ast.unparse(default) if default else ''}"
+def members(name, cls):
+    """The methods, properties and fields of CLS that it has from the module itself. Few constructors are for users."""
+    for member in {member for base in cls.__mro__ if base.__module__.startswith("attn") for member in vars(base)}:
+        value = inspect.getattr_static(cls, member)
+        if not member.startswith("_") or member == "__init__" and name in ("Model", "Edit", "Error"):
+            yield f"python {name}.{member}"
+            if callable(value) or isinstance(value, (staticmethod, classmethod)):
+                yield from parameters(f"{name}.{member}", getattr(cls, member))
+
+
+def parameters(name, function):
+    for arg in inspect.signature(function).parameters.values():
+        if arg.name not in ("self", "cls") and arg.kind is not arg.VAR_KEYWORD:
+            yield f"python {name} {arg.name}{'' if arg.default is arg.empty else f'={arg.default!r}'}"
 
 
 def interface(tool):
@@ -133,6 +158,10 @@ def interface(tool):
     help_ = json.loads(run("help", "--json"))
     for command in help_["commands"]:
         yield f"command {command['name']}"
+        for argument in command["arguments"]:
+            yield f"argument {command['name']} {argument['name']} {'required' if argument['required'] else ''}".rstrip()
+            if argument["repeats"]:
+                yield f"repeats {command['name']} {argument['name']}"
         yield from options_of(command)
         if command.get("stability") == "preview":
             yield f"preview command {command['name']}"
@@ -140,6 +169,7 @@ def interface(tool):
             if option.get("stability") == "preview":
                 yield f"preview option {command['name']} {option['name']}"
     for table in help_["tables"]:
+        yield f"value * table {table['name']}"
         for column in table["columns"]:
             yield f"column {table['name']} {column['name']} {column['type']} {column['unit'] or ''}".rstrip()
             if column.get("stability") == "preview":
@@ -154,7 +184,7 @@ def interface(tool):
     yield from documents(run)
     yield from files(run)
     yield from sources()
-    yield from python()
+    yield from python(tool)
 
 
 def lost(old, new):
