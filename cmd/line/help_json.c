@@ -92,8 +92,9 @@ static void push_field(struct attn_json_writer *json, const struct attn_param *p
     const double real = param->type == ATTN_PARAM_REAL ? *(const double *)(const void *)at : 0;
     const size_t count = param->type == ATTN_PARAM_COUNT ? *(const size_t *)(const void *)at : 0;
     const uint64_t seed = param->type == ATTN_PARAM_SEED ? *(const uint64_t *)(const void *)at : 0;
-    const bool is_real =
-        real >= (double)param->least && (param->most == 0 || real <= (double)param->most);
+    const double least = (double)param->least;
+    const bool is_real = (param->traits & ATTN_PARAM_IS_OPEN ? real > least : real >= least) &&
+                         (param->most == 0 || real <= (double)param->most);
 
     if (param->type == ATTN_PARAM_FLAG)
         attn_json_bool(json, *(const bool *)at);

@@ -128,7 +128,8 @@ bool option_next(struct option_walk *walk)
         walk->param = param;
         walk->name = name_of(param);
         if ((param->traits & ATTN_PARAM_NO_OPTION) ||
-            (lacks && word_find(lacks, walk->name ? walk->name : param->argument) >= 0))
+            (lacks && (word_find(lacks, walk->name ? walk->name : param->argument) >= 0 ||
+                       (param->of && word_find(lacks, param->of) >= 0)))) /* its setting or form */
             continue;
         walk->offset = is_own && param->home == ATTN_PARAM_OF_REQUEST
                            ? command->parts[walk->part].offset

@@ -49,7 +49,7 @@ OTHERS = {"options": "those of Model.run about input, attention and intervention
                      ", ".join(OPTIONS[1:])}
 
 ORDER = {"sort": "sort by this column, the largest first, as Table.sort does",
-         "limit": "so many rows, of each group; default: all, of cells and of heads by token the 20 largest",
+         "limit": "so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest",
          "where": "only the rows with these values, as {'layer': 2}; Table.where does the same",
          "columns": "only these columns, in this order; Table.select does the same"}
 
@@ -81,7 +81,7 @@ def method(name):
     others = [(own, param) for own, param, _ in parameters(row) if own not in inputs]
     names = ["self: Model"] + [f"{one}=None" for one in inputs] + ["*"]
     names += [declared(own, param) for own, param in others if own not in ORDER]
-    names += ["sort: str | None = None".replace(" ", "~"), "limit: int = 0".replace(" ", "~"), "where: dict | None = None".replace(" ", "~"), "columns=None"]
+    names += ["sort: str | None = None".replace(" ", "~"), "limit: int | None = None".replace(" ", "~"), "where: dict | None = None".replace(" ", "~"), "columns=None"]
     head = wrapped(", ".join(names + ["**options"]) + f")~->~{RETURNS.get(name, 'Table').replace(' ', '~')}:", " " * (5 + len(name)), f"def {name}(")
     summary = row.summary.decode()
     lines = ["", "", head, f'    """{summary[0].upper()}{summary[1:]}.', ""]

@@ -122,8 +122,8 @@ class Keywords(TestCase):
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
                 ("similarity", (KEYS,), {}, ["--by", "pair", KEYS], "js:down")):
             tool = "heads" if name == "similarity" else name
-            for sort, limit in ((column, 3), (column, 0), (None, 3)):
-                more = [*(["--sort", sort] if sort else []), *(["--limit", str(limit)] if limit else [])]
+            for sort, limit in ((column, 3), (column, None), (None, 3), (column, 0)):
+                more = [*(["--sort", sort] if sort else []), *(["--limit", str(limit)] if limit is not None else [])]
                 table = getattr(m, name)(*arguments, **keywords, sort=sort, limit=limit)
                 self.assertEqual(json.loads(table.render("json"))["rows"], cli_table(tool, "-q", *command, *more), (name, sort, limit))
         self.assert_raises(attn.InvalidError, "no column 'none'", m.ablate, KEYS, **ARE, sort="none")

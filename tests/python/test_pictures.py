@@ -134,7 +134,7 @@ class Pictures(TestCase):
             for words, name, wrong in (("is -1", "run", {"drop_sinks": -1}), ("is nan", "run", {"drop_sinks": np.nan}),
                                        ("needs `neutral`", "heads", {"neutral_by": "ratio"}), ("none is made", "heads", {"neutral": "Why?"}),
                                        ("none is made", "lens", {"drop_sinks": 20})):
-                with self.assertRaisesRegex(attn.InvalidError, words):
+                with self.assertRaisesRegex(ValueError, words):
                     getattr(model, name)(asked["text"], image=asked["image"], **wrong)
 
     @needs_cli

@@ -102,19 +102,22 @@ static enum attn_status read_real(const struct attn_param *param, double *number
                                   const char *text, struct attn_error *err)
 {
     const bool is_closed = (param->traits & ATTN_PARAM_IS_CLOSED) != 0;
-    const double most = (double)param->most;
+    const bool is_open = (param->traits & ATTN_PARAM_IS_OPEN) != 0;
+    const double least = (double)param->least, most = (double)param->most;
     double found;
 
-    if (attn_parse_double(text, strlen(text), &found) && found >= (double)param->least &&
+    if (attn_parse_double(text, strlen(text), &found) && (is_open ? found > least : found >= least) &&
         (param->most == 0 || found < most || (is_closed && found <= most))) {
         if (param->home != ATTN_PARAM_OF_CALLER)
             *number = found;
         return ATTN_OK;
     }
     if (param->most == 0)
-        return attn_param_refuse(err, label, text, "a number from %" PRId64, param->least);
-    return attn_param_refuse(err, label, text, "a number from %" PRId64 " to %s%" PRId64,
-                             param->least, is_closed ? "" : "less than ", param->most);
+        return attn_param_refuse(err, label, text, "a number %s %" PRId64,
+                                 is_open ? "above" : "from", param->least);
+    return attn_param_refuse(err, label, text, "a number %s %" PRId64 "%s %s%" PRId64,
+                             is_open ? "above" : "from", param->least, is_open ? "," : " to",
+                             is_closed ? is_open ? "at most " : "" : "less than ", param->most);
 }
 
 /* Reads "N" or "N:SEED". */

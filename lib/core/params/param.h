@@ -28,7 +28,8 @@ enum attn_param_type {
     ATTN_PARAM_FLAG = 0,  /* bool */
     ATTN_PARAM_COUNT = 1, /* size_t, least..most */
     ATTN_PARAM_SEED = 2,  /* uint64_t, least..most */
-    /* double, least <= x < most; `most` 0: no upper limit; IS_CLOSED: x <= most */
+    /* double, least <= x < most; `most` 0: no upper limit; IS_CLOSED: x <= most; IS_OPEN: x > least
+     */
     ATTN_PARAM_REAL = 3,
     ATTN_PARAM_CHOICE = 4, /* an enum of the size of int: one of `words` */
     ATTN_PARAM_SWITCH = 5, /* bool: one of two `words`, whose `values` are 0 and 1 */
@@ -78,6 +79,7 @@ enum attn_param_trait {
     ATTN_PARAM_NO_OPTION = 4,        /* only available to programs */
     ATTN_PARAM_NO_KEYWORD = 8,       /* only available on the command line */
     ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it; outputs record it */
+    ATTN_PARAM_IS_OPEN = 32,         /* for REAL: the value may not equal `least` */
     ATTN_PARAM_IS_CLOSED = 64,       /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128,     /* the value `help` on the command line lists its values */
     ATTN_PARAM_HAS_ZERO = 512,       /* for COUNT: 0 is not the default */

@@ -216,7 +216,6 @@ static const struct attn_param sources[] = {
 const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sources);
 
 static const struct attn_param_rule rules[] = {
-    {.given = "drop_sinks:0", .message = "@ is 0, expected above 0: try 20"},
     {.given = "neutral_by", .needs = "neutral"},
     {.given = "neutral_by", .unless = "items", .needs = "image"},
     {.given = "drop_sinks",

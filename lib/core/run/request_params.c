@@ -62,7 +62,7 @@ static const struct attn_param sinks[] = {
     ROW(REAL, "drop_sinks", "X", maps.drop_sinks,
         "leave out the cells of a picture on which the stream into a layer has a peak of X times "
         "its root mean square: heads look there when nothing else fits; try 20",
-        .traits = SHAPES, .media = MAPS),
+        .traits = SHAPES | ATTN_PARAM_IS_OPEN, .media = MAPS),
 };
 
 const struct attn_param_list attn_map_params = ATTN_PARAM_LIST("Selection", maps);

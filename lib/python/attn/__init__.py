@@ -40,13 +40,13 @@ __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "proje
            "ClosedError", "Note", "NoteWarning"]
 
 
-def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",
+def open(name: str | _os.PathLike | None = None, *, threads: int | None = None, load: str = "map", compute: str = "f32",
          reuse: bool = False, config: str | None = None, vocab: str | None = None,
          weights: str | None = None, adapter: str | _os.PathLike | None = None, mmproj: str | _os.PathLike | None = None) -> Model:
     """Opens a model: a directory in Hugging Face's layout, a built-in name ("fable", "life-is-short"), or a name in
     the Hugging Face cache, OWNER/NAME[@REVISION]. Nothing is downloaded.
 
-    threads     1 to 1024; 0: one per core that this process may use, and one for little work
+    threads     1 to 1024; default: one per core that this process may use, and one for little work
     load        "map" the weights, or "read" them: safe from files that change
     compute     "f32", or "bf16": less exact, and faster on a processor with instructions for it
     reuse       many runs will follow: weights are packed now, which takes 4 bytes for each

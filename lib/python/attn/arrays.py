@@ -16,12 +16,12 @@ from .result import NAMES, Attention, Cache, Result
 from .values import ndarray, whole
 
 _SHAPES = "[T, E], [H, T, E] or [B, H, T, E]"
-_hosts: dict[int, Host] = {}
+_hosts: dict[int | None, Host] = {}
 
 
-def _host(threads: int) -> Host:
+def _host(threads: int | None) -> Host:
     """A host without a model for so many threads, opened once a process."""
-    host = _hosts.get(whole(threads, "threads", 0, 1024))
+    host = _hosts.get(None if threads is None else whole(threads, "threads", 1, 1024))
     if host is None or host.generation != library.generation:
         host = open_host(None, threads=threads)
         _hosts[threads] = host
@@ -39,7 +39,7 @@ class _ArraysRequest(Request):
                 setattr(where, name, POINTER(c.attn_ndarray)(array))
 
 
-def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queries=None, threads: int = 0,
+def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queries=None, threads: int | None = None,
            on_event=None, **attention) -> Result:
     """Attention on arrays: what torch's scaled_dot_product_attention does, and every stage of it can be kept.
 
@@ -64,7 +64,7 @@ def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queri
     return result
 
 
-def _draw(threads: int, given: dict, format: str, path, sites, options: dict) -> bytes | None:
+def _draw(threads: int | None, given: dict, format: str, path, sites, options: dict) -> bytes | None:
     return draw(_host(threads), given, format, path, sites, options, _ArraysRequest)
 
 

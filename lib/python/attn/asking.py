@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import keyword
-from ctypes import c_char, string_at
+from ctypes import c_char, c_size_t, string_at
 from typing import Any, Iterator
 
 from . import binding as c
 from .errors import InvalidError
 from .library import call, interruptible, lib
 from .params import default_of, fill, fill_id
+from .values import whole
 
 
 def _rows() -> Iterator[tuple[str, c.attn_question]]:
@@ -83,7 +84,9 @@ def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
         default = default_of(param)
         if type(value) is type(default) and value == default:  # it would overwrite the seed in the text of probe
             continue
-        if name + "_id" in ids and not isinstance(value, str):
+        if name == "limit" and whole(value, name) == 0:  # all
+            c_size_t.from_buffer(args, at + param.offset).value = 2**64 - 1
+        elif name + "_id" in ids and not isinstance(value, str):
             fill_id(args, at, ids[name + "_id"], name, value, keep)
         else:
             fill(args, at, param, name, value, keep)

@@ -53,12 +53,13 @@ def tower_of(host: Host, tower: str):
     return host if pointer.value == host.pointer.value else _Tower(pointer, host)
 
 
-def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
+def open_host(name: str | None, threads: int | None = None, load: str = "map", compute: str = "f32", reuse: bool = False,
               **overrides) -> Host:
     """Opens the model NAME; None: no model, for attention on arrays."""
     options, cancel, pointer = default(c.attn_host_options), c_int(0), c_void_p()
     options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
-    options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), flag(reuse, "reuse"), on_note
+    options.n_thread = 0 if threads is None else whole(threads, "threads", 1, 1024)
+    options.reuse, options.on_note = flag(reuse, "reuse"), on_note
     options.cancel = POINTER(c_int)(cancel)
 
     def create():

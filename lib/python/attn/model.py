@@ -59,7 +59,7 @@ class Model(questions.Questions):
     when it first uses it.
     """
 
-    def __init__(self, name: str | os.PathLike | None = None, *, threads: int = 0, load: str = "map",
+    def __init__(self, name: str | os.PathLike | None = None, *, threads: int | None = None, load: str = "map",
                  compute: str = "f32", reuse: bool = False, config: str | None = None, vocab: str | None = None,
                  weights: str | None = None, adapter: str | os.PathLike | None = None, mmproj: str | os.PathLike | None = None):
         name = os.fsdecode(path_bytes(name, "name")) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
@@ -171,7 +171,7 @@ class Model(questions.Questions):
 
     # --- Runs ---
 
-    def run(self, text=None, *, image=None, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
+    def run(self, text=None, *, image=None, sites=None, layers=None, heads=None, queries=None, edits=(), top: int | None = None, next=(),
             target=None, foil=None, at=None, metric: str = "auto", grad: bool = False,
             on_event: Callable[[Event], Any] | None = None, **options) -> Result:
         """Runs one text and keeps the tensors that are asked for.

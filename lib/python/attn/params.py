@@ -30,7 +30,7 @@ def default_of(param: c.attn_param):
         return next((word for word, value in words.items() if value == 0), None)
     if words:
         return next(iter(words))
-    return 0 if param.type in _NUMBERS or param.type == c.ATTN_PARAM_SEEDED and param.least > 0 else None
+    return 0 if param.type in _NUMBERS and param.least <= 0 and not param.traits & c.ATTN_PARAM_IS_OPEN else None
 
 
 def inputs_of(values, what: str, keep: list):
@@ -101,7 +101,7 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
         put(c_size_t, n, param.second)
 
     kind, words, most = param.type, words_of(param), param.most or 2**63 - 1
-    least = 0 if default_of(param) == 0 else param.least  # 0 is what was not given
+    least = param.least
     if kind == c.ATTN_PARAM_FLAG:
         put(c_bool, flag(value, name))
     elif kind == c.ATTN_PARAM_COUNT:
@@ -109,6 +109,8 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
     elif kind == c.ATTN_PARAM_SEED:
         put(c_uint64, whole(value, name, least, most))
     elif kind == c.ATTN_PARAM_REAL:
+        if real(value, name) <= least and param.traits & c.ATTN_PARAM_IS_OPEN:
+            raise ValueError(f"{name} is {value}, expected above {least}")
         put(c_double, real(value, name))
     elif kind == c.ATTN_PARAM_CHOICE:
         put(c_int, words["on" if flag(value, name) else "off"] if "on" in words and not isinstance(value, str) else choice(value, words, name))

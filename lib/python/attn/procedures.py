@@ -56,7 +56,7 @@ class _Question:
                   "sort", "limit", "where", "columns")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
-        self.sort, self.limit = _order_of(given.get("sort"), given.get("limit", 0))  # of the table
+        self.sort, self.limit = _order_of(given.get("sort"), given.get("limit"))  # of the table
         self.where, columns = given.get("where"), given.get("columns")
         if not isinstance(self.where, (dict, type(None))):
             raise TypeError(f"where is {type(self.where).__name__}, expected a dict of columns and their values")
@@ -132,7 +132,7 @@ def _order_of(sort, limit) -> tuple[str | None, int]:
     """What Table.sort takes, checked before anything is computed."""
     if sort is not None:
         terminated(sort, "sort")
-    return sort, whole(limit, "limit")
+    return sort, 0 if limit is None else whole(limit, "limit")
 
 
 def ask(name: str, model: Model, text, given: dict) -> Any:
@@ -144,11 +144,11 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
             raise TypeError("a text and items are given, expected one of them")
         refuse_unused(options)
         asking.check(row, {**given, **options})
-        if _order_of(given["sort"], given["limit"]) != (None, 0):
+        if given["sort"] is not None or given["limit"] is not None:
             raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs evaluate=True: each item has its own links")
         keep: list = []
         return align_items(model, asking.arguments(row, given, keep), options)
-    if name == "attribute" and (whole(given["generated"], "generated") or given["continuation"] is not None):
+    if name == "attribute" and (given["generated"] is not None or given["continuation"] is not None):
         asking.check(row, {**given, **options})
         text, n_target = _continued(model, text, given["generated"], given["continuation"], options)
     used = {key: given[key] for key in (*of_request, "positions") if given.get(key) is not None}
@@ -282,11 +282,11 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
             lib.attn_run_free(run)
 
 
-def _continued(model: Model, text, generated: int, continuation: str | None, options: dict) -> tuple[list[int], int]:
+def _continued(model: Model, text, generated: int | None, continuation: str | None, options: dict) -> tuple[list[int], int]:
     """The ids of TEXT and of what follows it, and the number of the latter."""
     if text is None:
         raise TypeError("generated and continuation follow one text")
-    generated = whole(generated, "generated")
+    generated = 0 if generated is None else whole(generated, "generated", 1)
     request, made = Request(text, **options), default(c.attn_generation)
     host = model._use()
     request.check_stacks(host)
@@ -302,7 +302,7 @@ def _continued(model: Model, text, generated: int, continuation: str | None, opt
     return interruptible(compute, host.cancel)
 
 
-def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 0, **options) -> Table:
+def similarity(self: Model, text=None, *, sort: str | None = None, limit: int | None = None, **options) -> Table:
     """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
     their mean over the text; one row per pair of heads, those that are most alike first.
 
@@ -335,8 +335,8 @@ class Generation(NamedTuple):
     end: str
 
 
-def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
-             min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
+def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top_k: int | None = None,
+             top_p: float | None = None, min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
              **options) -> Generation:
     """Continues a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
     A model that reads a source translates `source` without a text.

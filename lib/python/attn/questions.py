@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
            replacement: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
-           estimate: bool = False, references=None, control: int = 0, seed: int = 0, sort: str | None = None,
-           limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+           estimate: bool = False, references=None, control: int | None = None, seed: int = 0, sort: str | None = None,
+           limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -56,7 +56,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -67,8 +67,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
 
 
 def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
-          template=None, soft: bool = False, evaluate: bool = False, gold=None, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table | list[dict]:
+          template=None, soft: bool = False, evaluate: bool = False, gold=None, sort: str | None = None,
+          limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
     Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the source to word 0 of the text, and word 1
@@ -112,7 +112,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones; with :1 its
                 words count from 1
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -124,8 +124,9 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 
 def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
               score=None, method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
-              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
-              sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+              baseline_keep=None, merge_words: bool = False, generated: int | None = None, continuation=None,
+              sort: str | None = None, limit: int | None = None, where: dict | None = None, columns=None,
+              **options) -> Table:
     """How much each part of the model adds to a logit.
 
     Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
@@ -185,7 +186,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
                 all tokens before it
     continuation the same for the tokens of TEXT, which follows the text
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -196,9 +197,9 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 
 def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
-            direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy", size: int = 0,
-            evaluate=None, control: int | None = None, sort: str | None = None, limit: int = 0,
-            where: dict | None = None, columns=None, **options) -> Table:
+            direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy",
+            size: int | None = None, evaluate=None, control: int | None = None, sort: str | None = None,
+            limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """Which edges between the parts carry the difference of two texts.
 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
@@ -238,7 +239,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     control     for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
                 mean and the standard deviation of their faithfulness; default: 10; 0: no random circuits
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -249,7 +250,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
 
 
 def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_attention=None, sort: str | None = None,
-         limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+         limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """What differs between two texts, models or attentions.
 
     Compares where the heads look in two texts, or in one text under two models or two kinds of attention: total
@@ -268,7 +269,7 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     with_image  compare one text beside the picture of `image` and beside that of FILE, which must have as many cells
     with_attention compare one text under `attention` and under KIND, which is written in the same way
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -278,8 +279,9 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     return ask("diff", self, a, locals())
 
 
-def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0, top: int = 0, rows: bool = False,
-             sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+def examples(self: Model, text=None, *, heads=None, measures=None, bins: int | None = None, top: int | None = None,
+             rows: bool = False, sort: str | None = None, limit: int | None = None, where: dict | None = None,
+             columns=None, **options) -> Table:
     """What each head does on a corpus, shown by examples.
 
     Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
@@ -301,7 +303,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
     top         show K texts of each bin: of the last bin the K largest, of the others K at equal distances; default: 3
     rows        keep the weights of the shown texts, which the page of the table shows
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -313,7 +315,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, bins: int = 0
 
 def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: str = "token", queries=None,
              top: int | None = None, fit: bool = False, target=None, foil=None, at=None, metric: str = "auto",
-             sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+             sort: str | None = None, limit: int | None = None, where: dict | None = None, columns=None,
+             **options) -> Table:
     """Features of a sparse autoencoder, by head and word (preview).
 
     Reads a dictionary of features (a sparse autoencoder) and prints those that fire at each position. `feature` with
@@ -346,7 +349,7 @@ def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: s
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -357,12 +360,13 @@ def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: s
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
-          from_weights: bool = False, composition: str = "none", svd=None, top: int = 0, repeats: int = 0,
-          seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None,
-          renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0,
-          tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None, at=None,
-          metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+          from_weights: bool = False, composition: str = "none", svd=None, top: int | None = None,
+          repeats: int | None = None, seed: int = 0, runs: int | None = None, measures=None, corrupted=None,
+          pattern=None, from_=None, to=None, renormalize: bool = False, effect: bool = False, by: str = "head",
+          localize: bool = False, keep: int | None = None, tower: str = "text", threshold: float | None = None,
+          shares: bool = False, target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float | None = None,
+          sort: str | None = None, limit: int | None = None, where: dict | None = None, columns=None,
+          **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -450,7 +454,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     drop_sinks  leave out the cells of a picture on which the stream into a layer has a peak of X times its root mean
                 square: heads look there when nothing else fits; try 20
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -460,9 +464,9 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     return ask("heads", self, text, locals())
 
 
-def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
-         heads_out: bool = False, map=None, measures: str = "entropy", sort: str | None = None, limit: int = 0,
-         where: dict | None = None, columns=None, **options) -> Table:
+def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int | None = None,
+         sites=None, heads_out: bool = False, map=None, measures: str = "entropy", sort: str | None = None,
+         limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -491,7 +495,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     measures    add columns to each reading, in nats: entropy of its distribution; kl, how far the model's own
                 prediction is from it, sum p ln(p / q)
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -503,9 +507,9 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
           queries=None, heads=None, direction: str = "auto", path=None, norm: str = "exact",
-          estimate: str | None = None, verify: int | None = None, by: str = "head", control: int = 0, seed: int = 0,
-          corrupted_source=None, corrupted_image=None, positions=None, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+          estimate: str | None = None, verify: int | None = None, by: str = "head", control: int | None = None,
+          seed: int = 0, corrupted_source=None, corrupted_image=None, positions=None, sort: str | None = None,
+          limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
@@ -559,7 +563,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     corrupted_image a picture, where `image` gives the clean one; it must have as many rows and columns of patches
     positions   places by their names, each of which is patched as a whole: a row for each
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -569,9 +573,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     return ask("patch", self, clean, locals())
 
 
-def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", stride: int = 0,
+def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", stride: int | None = None,
           by: str = "text", measures: str = "surprisal", heads=None, regions=None, sort: str | None = None,
-          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+          limit: int | None = None, where: dict | None = None, columns=None, **options) -> Table:
     """How surprising each token of a text is.
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
@@ -610,7 +614,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     regions     for `items`: a row for each of these places of an item, its keys pos.NAME or words between marks
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -620,8 +624,9 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     return ask("score", self, text, locals())
 
 
-def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None, threshold: float = 0,
-          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None, threshold: float | None = None,
+          sort: str | None = None, limit: int | None = None, where: dict | None = None, columns=None,
+          **options) -> Table:
     """Where heads park weight: sinks, and massive activations.
 
     Prints for each head the mean weight of the first token over the rows that see it (first_weight), whether it is a
@@ -651,7 +656,7 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
     threshold   a column is a sink if its mean weight is above X; default: 0.3. By layer: a row for each position whose
                 ratio is at least X; default: the largest of each layer
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
@@ -662,9 +667,9 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
 
 
 def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None, heads=None, neutral=None,
-          continuation=None, generated: int = 0, effect: bool = False, hide: str = "parks", target=None, foil=None,
-          at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, where: dict | None = None,
-          columns=None, **options) -> Table:
+          continuation=None, generated: int | None = None, effect: bool = False, hide: str = "parks", target=None,
+          foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int | None = None,
+          where: dict | None = None, columns=None, **options) -> Table:
     """Which part of the context was used.
 
     Names parts of the text by `positions NAME=SPEC`, and prints how much each head looks at them: the share of its
@@ -707,7 +712,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     sort        sort by this column, the largest first, as Table.sort does
-    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,

@@ -138,7 +138,8 @@ static const struct attn_param param_rows[] = {
                .words = "text|image"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
                "the share of the weight beside parks above which one class names a head; "
-               "default: 0.5"),
+               "default: 0.5",
+               .most = 1, .traits = ATTN_PARAM_IS_OPEN | ATTN_PARAM_IS_CLOSED),
     ATTN_PARAM(FLAG, "shares", NULL, struct attn_heads_args, has_shares,
                "add the shares from which the type follows, of the weight beside parks: rest_self, "
                "rest_previous, ...; they add up to 1. `figure map`, which has them without "
@@ -161,7 +162,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold|renormalize",
      .excludes = "by:pair",
      .message = "`by pair` and @ do not go together: it compares the heads of one text"},
-    {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer|by:pair", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},

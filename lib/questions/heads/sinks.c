@@ -145,7 +145,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM_HEADS("by key: the heads that count: 2.5,3.*; default: all"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_sinks_args, threshold,
                "a column is a sink if its mean weight is above X; default: 0.3. By layer: a row "
-               "for each position whose ratio is at least X; default: the largest of each layer"),
+               "for each position whose ratio is at least X; default: the largest of each layer",
+               .traits = ATTN_PARAM_IS_OPEN),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_sinks_args, sort,
                "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_sinks_args, n_most, "return N rows; default: all",
@@ -157,7 +158,6 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Sinks", param_rows
 static const struct attn_param_part parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "threshold:0", .message = "@ is 0, expected above 0"},
     {.given = "threshold",
      .excludes = "by:park|by:key",
      .message = "`threshold` is of columns and layers"},

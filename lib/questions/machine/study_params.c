@@ -71,7 +71,8 @@ static const struct attn_param studied[] = {
                .second = offsetof(struct attn_items_args, study.seed), .least = 1),
     ATTN_PARAM_WITH_SETTINGS("stats", "statistics of the means over items"),
     ATTN_PARAM(REAL, "interval", "PERCENT", struct attn_items_args, study.interval,
-               "of `bootstrap`; default: 95", .of = "stats", .most = 100),
+               "of `bootstrap`; default: 95", .of = "stats", .most = 100,
+               .traits = ATTN_PARAM_IS_OPEN),
     ATTN_PARAM(TEXT, "cluster", "LABEL", struct attn_items_args, study.cluster,
                "items with one value of this label depend on each other, as the sentences of a "
                "verb do: standard errors are cluster-robust, `bootstrap` draws whole clusters. At "
@@ -134,7 +135,6 @@ static const struct attn_param_rule rules[] = {
               "each|resume|shard|marks",
      .needs = "items"},
     {.given = "interval", .needs = "bootstrap"},
-    {.given = "interval:0", .message = "@ is 0, expected above 0 and less than 100"},
     {.given = "resume", .needs = "each", .message = "@ needs # FILE, the file to continue"},
     {.given = "resume", .when = "each:-", .message = "@ needs `each` FILE, the file to continue"},
 };

@@ -50,7 +50,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "top_k", "K", struct attn_generate_args, top_k,
                "draw from the K most probable tokens", .least = 1, .most = INT32_MAX),
     ATTN_PARAM(REAL, "top_p", "P", struct attn_generate_args, top_p,
-               "draw from the fewest tokens whose probabilities add to P"),
+               "draw from the fewest tokens whose probabilities add to P",
+               .most = 1, .traits = ATTN_PARAM_IS_OPEN | ATTN_PARAM_IS_CLOSED),
     ATTN_PARAM(REAL, "min_p", "P", struct attn_generate_args, min_p,
                "draw from the tokens with at least P times the probability of the most probable "
                "one"),
@@ -68,7 +69,6 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Generation", param
 static const struct attn_param_part parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "top_p:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "seed",
      .unless = "seed:0",
      .needs = "temperature",
