@@ -197,16 +197,23 @@ const struct command command_probe = {
     .name = "probe",
     .question = &attn_question_heads,
     .summary = "induction and retrieval heads, found with random tokens",
-    .usage = "[OPTIONS] induction|needle|texts",
+    .usage = "[OPTIONS] KIND",
     .description =
         "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"
+        "KIND is one of these:\n"
         "\n"
-        "induction repeats them: a head that finds what followed the first time is an\n"
-        "induction head. needle repeats 8 of them at the end: a head that finds the next\n"
-        "one in a long context is a retrieval head. No token can be guessed from what the\n"
-        "model knows, so the numbers say what the head itself does. They do not say that\n"
-        "it does so in texts: `attn-cli heads` measures that. With texts, which the model\n"
-        "writes, it finds the types of heads that views show.\n",
+        "  induction[:LEN[:REPEATS[:SEED]]]  LEN tokens (50), repeated (2): a head that\n"
+        "      finds what followed the first time is an induction head\n"
+        "  needle[:LEN[:DEPTH[:SEED]]]  LEN tokens (1000), and 8 of them, those from\n"
+        "      DEPTH on (0.5; 0 to 1), again: a head that finds the next one in a long\n"
+        "      context is a retrieval head\n"
+        "  texts  texts that the model writes: the types of heads in views are of these\n"
+        "\n"
+        "LEN is less in a small context or vocabulary. No token can be guessed from what\n"
+        "the model knows, so the numbers say what the head itself does. They do not say\n"
+        "that it does so in texts: `attn-cli heads` measures that. A model whose texts\n"
+        "begin with a token such as <bos> gets it in front of the tokens;\n"
+        "--special-tokens off leaves it out.\n",
     .examples = "  " PROBE_EXAMPLE "\n"
                 "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
                 "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",

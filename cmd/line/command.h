@@ -51,7 +51,7 @@ struct command {
     const char *lacks;
     const char *lacks_own;     /* options of its question that it doesn't have; or NULL */
     const char *lacks_columns; /* of the question's table, which it never writes; or NULL */
-    const char *plain; /* the option that a plain argument is the value of, "probe"; or NULL */
+    const char *plain; /* the parameter that a plain argument is the value of, "probe"; or NULL */
     /* size of its struct of arguments, which the options fill; the arguments of its question
      * follow */
     size_t args_size;

@@ -127,6 +127,8 @@ bool option_next(struct option_walk *walk)
         }
         walk->param = param;
         walk->name = name_of(param);
+        if (walk->name && command->plain && strcmp(walk->name, command->plain) == 0)
+            walk->name = NULL;
         if ((param->traits & ATTN_PARAM_NO_OPTION) ||
             (lacks && (word_find(lacks, walk->name ? walk->name : param->argument) >= 0 ||
                        (param->of && word_find(lacks, param->of) >= 0)))) /* its setting or form */
@@ -223,8 +225,8 @@ const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL
 {
     const char *of = walk->param->of, *prefix = walk->param->prefix;
 
-    snprintf(label, OPTION_LABEL_SIZE, "--%s%s%s", of ? of : "", of ? " " : "",
-             prefix ? prefix : walk->name);
+    snprintf(label, OPTION_LABEL_SIZE, "%s%s%s%s", walk->name ? "--" : "", of ? of : "",
+             of ? " " : "", prefix ? prefix : walk->name ? walk->name : walk->param->argument);
     return label;
 }
 
@@ -242,7 +244,9 @@ const char *option_name(const struct option_walk *walk)
     const char *prefix = walk->param->prefix;
 
     /* a picture may stand beside a text */
-    return prefix && strcmp(prefix, "image:") != 0 ? walk->param->of : walk->name;
+    return prefix && strcmp(prefix, "image:") != 0 ? walk->param->of
+           : walk->name                            ? walk->name
+                                                   : walk->param->argument;
 }
 
 const char *option_typed(const struct option_walk *walk, const char *value)

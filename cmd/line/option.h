@@ -96,7 +96,7 @@ enum { OPTION_FORMS_SIZE = 96 };
  * false if it has none. */
 bool option_write_forms(const struct option_walk *walk, char forms[OPTION_FORMS_SIZE]);
 
-/* The name of the option of WALK; of a form that of its option. */
+/* The name of the option of WALK; of a form that of its option, of an argument its placeholder. */
 const char *option_name(const struct option_walk *walk);
 
 /* VALUE of the option of WALK as it was typed: "ids:5" of a form, which has "5". */

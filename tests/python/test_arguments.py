@@ -59,13 +59,13 @@ class Arguments(TestCase):
         for name, least, call in (
                 ("top", 0, lambda x: m.run(KEYS, top=x)), ("seed", 0, lambda x: m.run(KEYS, dropout=0.1, seed=x)),
                 ("target", 0, lambda x: m.run(KEYS, target=x)), ("threads", 0, lambda x: attn.open("fable", threads=x)),
-                ("limit", 0, lambda x: m.heads(KEYS, limit=x)), ("probe", 1, lambda x: m.heads(probe=x)),
-                ("runs", 0, lambda x: m.heads(probe=True, runs=x)), ("control", 0, lambda x: m.ablate(KEYS, **ARE, control=x)),
+                ("limit", 0, lambda x: m.heads(KEYS, limit=x)), ("runs", 1, lambda x: m.probe("induction", runs=x)),
+                ("top", 1, lambda x: m.lens(KEYS, top=x)), ("control", 0, lambda x: m.ablate(KEYS, **ARE, control=x)),
                 ("control", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", control=x)),
                 ("verify", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=x)),
                 ("top", 0, lambda x: m.lens(KEYS, top=x)), ("stride", 0, lambda x: m.score(KEYS, stride=x)),
                 ("limit", 0, lambda x: m.attribute(KEYS, **ARE, method="attn_x_grad", limit=x)),
-                ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
+                ("limit", 0, lambda x: m.heads(KEYS, by="pair", limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
                 ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
                 ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
                 ("max_errors", 0, lambda x: m.score(items=[{"text": KEYS}], max_errors=x)),
@@ -90,14 +90,14 @@ class Arguments(TestCase):
     def test_what_would_be_ignored_is_refused(self):
         m, two = model(), (KEYS, KEY)
         for words, call in (
-                ("there is no text, expected one of a text, image, messages, probe, items", lambda: m.heads()),
-                ("there is no text", lambda: m.similarity()),
+                ("there is no text, expected one of a text, image, messages, items", lambda: m.heads()),
+                ("there is no text", lambda: m.heads(by="pair")),
                 ("a text and items are given", lambda: m.lens(KEYS, items=[KEY])),
-                ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
+                ("unexpected keyword argument 'probe'", lambda: m.heads(KEYS, probe="induction")),
                 ("item 1 is int, expected a text or a dict", lambda: m.heads(items=[KEYS, 1])),
                 ("references is one text", lambda: m.ablate(
                     KEYS, **ARE, replacement="mean", references=KEY)),
-                ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
+                ("unexpected keyword argument 'runs'", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
                 ("references needs replacement", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
                 ("verify needs estimate", lambda: m.patch(*two, **ARE, verify=3)),
                 ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
@@ -169,7 +169,7 @@ class Arguments(TestCase):
         m = model()
         for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):
             for call in (m.map, lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
-                         lambda x, **kw: m.heads(probe=True, **kw)):
+                         lambda x, **kw: m.probe("induction", **kw)):
                 self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call([KEYS], **given)))
         for given in ({"source": "a"}, {"image": "a.png"}):
             self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(m.map([KEYS], **given)))

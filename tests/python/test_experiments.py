@@ -21,9 +21,9 @@ class Tables(TestCase):
         for arguments, table in (
                 (["heads", KEYS], m.heads(KEYS)),
                 (["probe", "induction:10:2:3", "--sort", "induction", "--limit", "3"],
-                 m.heads(probe=10, repeats=2, seed=3, sort="induction", limit=3)),
-                (["probe", "induction:10:3:7"], m.heads(probe="induction:10:3:7")),
-                (["probe", "needle:20:0.5:1"], m.heads(probe="needle:20:0.5:1")),
+                 m.probe("induction:10:2:3", sort="induction", limit=3)),
+                (["probe", "induction:10:3:7", "--runs", "2"], m.probe("induction:10:3:7", runs=2)),
+                (["probe", "needle:20:0.5:1"], m.probe("needle:20:0.5:1")),
                 (["heads", "--from-weights"], m.heads(from_weights=True)),
                 (["heads", "--from", "cabinet", "--to", "keys", KEYS], m.heads(KEYS, from_="cabinet", to="keys")),
                 (["heads", "--measures", "self,punctuation,n_punctuation", TEXT],
@@ -60,7 +60,7 @@ class Tables(TestCase):
                  m.patch(KEYS, KEY, site="mlp_post", estimate="atp", limit=4, direction="noise", **HOW)),
                 (["score", KEYS], m.score(KEYS)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
-                (["heads", "--by", "pair", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
+                (["heads", "--by", "pair", "--limit", "3", KEYS], m.heads(KEYS, by="pair", limit=3)),
                 (["diff", "--with-attention", "window:2", KEYS], m.diff(KEYS, with_attention="window:2"))):
             rows = cli_table(arguments[0], "-m", "fable", *arguments[1:])
             self.assertEqual(len(table), len(rows), arguments)
@@ -179,7 +179,7 @@ class Tables(TestCase):
         m, text = model("fable"), "The keys"
         for name, options, unused in (("heads", {}, "queries"), ("ablate", {"target": " are"}, "layers"),
                                       ("attribute", {"target": " are"}, "top"), ("score", {}, "sites"),
-                                      ("lens", {}, "heads"), ("similarity", {}, "heads"), ("generate", {}, "top"),
+                                      ("lens", {}, "heads"), ("generate", {}, "top"),
                                       ("diff", {"b": "The key"}, "queries"), ("align", {"source": "a"}, "sites"),
                                       ("patch", {"corrupted": "The key", "target": " are"}, "sites")):
             self.assert_raises(TypeError, f"'{unused}'", getattr(m, name), text, **options, **{unused: "1"})

@@ -120,12 +120,11 @@ class Keywords(TestCase):
                 ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "value:up"),
                 ("attribute", (KEYS,), {**ARE, "method": "attn_x_grad"}, [*options, "--method", "attn_x_grad", KEYS], "layer"),
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
-                ("similarity", (KEYS,), {}, ["--by", "pair", KEYS], "js:down")):
-            tool = "heads" if name == "similarity" else name
+                ("heads", (KEYS,), {"by": "pair"}, ["--by", "pair", KEYS], "js:down")):
             for sort, limit in ((column, 3), (column, None), (None, 3), (column, 0)):
                 more = [*(["--sort", sort] if sort else []), *(["--limit", str(limit)] if limit is not None else [])]
                 table = getattr(m, name)(*arguments, **keywords, sort=sort, limit=limit)
-                self.assertEqual(json.loads(table.render("json"))["rows"], cli_table(tool, "-q", *command, *more), (name, sort, limit))
+                self.assertEqual(json.loads(table.render("json"))["rows"], cli_table(name, "-q", *command, *more), (name, sort, limit))
         self.assert_raises(attn.InvalidError, "no column 'none'", m.ablate, KEYS, **ARE, sort="none")
 
     @needs_cli

@@ -97,7 +97,7 @@ class Pictures(TestCase):
         image, picture = self.path("rgb.npy"), np.load(self.path("rgb.npy"))
         many = self.model.heads(items=[{"image": image}, {"image": picture}])
         self.assert_same(many["entropy"], self.model.heads(image=picture)["entropy"])
-        pairs = self.model.similarity(image=image)
+        pairs = self.model.heads(image=image, by="pair")
         self.assertEqual(len(pairs), 15)
         table = self.model.attribute(image=picture, target="LABEL_1", method="ig", baseline_image=self.path("values.npy"))
         self.assertEqual((table["token"][0], table["attribution"][0]), ("[CLS]", 0))

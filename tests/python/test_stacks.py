@@ -157,7 +157,7 @@ class Stacks(ModelCase):
             ours = getattr(self.model, name)(TEXT, source=SOURCE, **options)
             self.assertEqual(list(ours["stack"]), [row["stack"] for row in theirs], name)
             np.testing.assert_array_equal(ours["layer"], np.array([row["layer"] for row in theirs], np.float64), name)
-        ours = self.model.similarity(TEXT, source=SOURCE)
+        ours = self.model.heads(TEXT, source=SOURCE, by="pair")
         self.assertEqual((ours["stack"][0], ours["other_stack"][0]), ("decoder", "decoder"))
 
 

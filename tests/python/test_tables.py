@@ -90,7 +90,6 @@ class Rows(TestCase):
         self.assertEqual((t[9], t[-1]), (second, list(t)[-1]))
         self.assertEqual((list(t[:2]), t[:2].columns, len(t[30:99])), (list(t)[:2], t.columns, 2))
         self.assertEqual(t[8:10]["head"].tolist(), [0, 1])
-        self.assertEqual(str(model().probe("needle:20:0.5:1")), str(model().heads(probe="needle:20:0.5:1")))
         self.assert_raises(IndexError, "row 32 of 32", t.__getitem__, 32)
         self.assert_raises(TypeError, "integer", t.__getitem__, 1.5)
         self.assertEqual(model().ablate(KEYS, **HOW).to_dict()["head"][:2], [None, 0])
@@ -155,10 +154,10 @@ class Pictures(TestCase):
                 (["heads", KEYS], m.heads(KEYS)),
                 (["heads", "--sort", "previous:up", KEYS], m.heads(KEYS, sort="previous:up")),
                 (["heads", "--measures", "punctuation,self", KEYS], m.heads(KEYS, measures="punctuation,self")),
-                (["probe", "induction:10"], m.heads(probe=10)),
+                (["probe", "induction:10"], m.probe("induction:10")),
                 (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
-                (["heads", "--by", "pair", KEYS], m.similarity(KEYS)),
+                (["heads", "--by", "pair", KEYS], m.heads(KEYS, by="pair")),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
                 (["ablate", *ANSWER, "--by", "mlp", KEYS], m.ablate(KEYS, by="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
@@ -195,7 +194,7 @@ class Pictures(TestCase):
             self.assertEqual(picture._repr_svg_(), theirs)
 
     def test_pairs_of_heads_have_one_order(self):
-        self.assert_raises(TypeError, "order", model().similarity(KEYS).plot, order="cluster")
+        self.assert_raises(TypeError, "order", model().heads(KEYS, by="pair").plot, order="cluster")
 
     @needs_cli
     def test_options_shape_them(self):

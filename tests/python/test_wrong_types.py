@@ -38,13 +38,13 @@ VALUES = (
 CALLS = [
     ("tokenize", (KEYS,), {}), ("decode", ([1, 2],), {}), ("run", (KEYS,), {}), ("run", (KEYS,), {**ARE, "sites": "pattern_grad"}),
     ("map", ([KEYS],), {}), ("map", ([{"text": KEYS}],), {"measures": "entropy"}),
-    ("heads", (KEYS,), {}), ("heads", (), {"probe": 4}), ("heads", (KEYS,), {**ARE, "effect": True}), ("ablate", (KEYS,), ARE),
+    ("heads", (KEYS,), {}), ("probe", ("induction:4",), {}), ("heads", (KEYS,), {**ARE, "effect": True}), ("ablate", (KEYS,), ARE),
     ("ablate", (KEYS,), {**ARE, "replacement": "mean", "references": [KEY]}), ("patch", (KEYS, KEY), ARE),
     ("patch", (KEYS, KEY), {**ARE, "site": "z", "estimate": "atp"}), ("patch", (KEYS, KEY), {**ARE, "site": "z", "control": 1}),
     ("lens", (KEYS,), {}), ("lens", (KEYS,), ARE), ("attribute", (KEYS,), ARE), ("attribute", (KEYS,), {**ARE, "method": "ig:2"}),
     ("attribute", (KEYS,), {**ARE, "by": "token"}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),
     ("score", (KEYS,), {}), ("diff", (KEYS, KEY), {}), ("diff", (KEYS,), {"with_attention": "window:2"}), ("diff", (KEYS,), {"with_model": model()}),
-    ("similarity", (KEYS,), {}), ("generate", (KEYS, 2), {}),
+    ("generate", (KEYS, 2), {}),
     ("generate", (KEYS, 2), {"temperature": 1}), ("align", (KEYS,), {"source": KEY, "method": "argmax"}),
 ]
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}

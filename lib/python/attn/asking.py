@@ -24,7 +24,8 @@ def _rows() -> Iterator[tuple[str, c.attn_question]]:
 ROWS: dict[str, c.attn_question] = dict(_rows())
 
 
-def _all(row: c.attn_question) -> Iterator[tuple[c.attn_param, int]]:
+def all_of(row: c.attn_question) -> Iterator[tuple[c.attn_param, int]]:
+    """The parameters of ROW, each with the offset of its struct."""
     for part in row.parts[:row.n_part]:
         for param in part.list.contents.items[:part.list.contents.n]:
             yield param, part.offset
@@ -33,7 +34,7 @@ def _all(row: c.attn_question) -> Iterator[tuple[c.attn_param, int]]:
 def parameters(row: c.attn_question) -> list[tuple[str, c.attn_param, int]]:
     """The parameters of ROW by their keywords, each with the offset of its struct."""
     found = []
-    for param, offset in _all(row):
+    for param, offset in all_of(row):
         name = param.name.decode()
         if not param.traits & c.ATTN_PARAM_NO_KEYWORD and param.type != c.ATTN_PARAM_ID:
             found.append((name + "_" if keyword.iskeyword(name) else name, param, offset))
@@ -76,13 +77,13 @@ def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
     header declares it."""
     kind = getattr(c, f"attn_{row.name.decode()}_args", c_char * row.args_size)
     args = kind.from_buffer_copy(string_at(row.defaults, row.args_size))
-    ids = {param.name.decode(): param for param, _ in _all(row) if param.type == c.ATTN_PARAM_ID}
+    ids = {param.name.decode(): param for param, _ in all_of(row) if param.type == c.ATTN_PARAM_ID}
     for name, param, at in parameters(row):
         value = given.get(name)
         if param.home != c.ATTN_PARAM_OF_ARGS or value is None or value is False:
             continue
         default = default_of(param)
-        if type(value) is type(default) and value == default:  # it would overwrite the seed in the text of probe
+        if type(value) is type(default) and value == default:
             continue
         if name == "limit" and whole(value, name) == 0:  # all
             c_size_t.from_buffer(args, at + param.offset).value = 2**64 - 1

@@ -66,7 +66,7 @@ class FunctionEdit(Edit):
                              "'blocks.2.attn.hook_z'")
         return stack, c.ATTN_ALL_LAYERS
 
-    def structs(self, find) -> list[c.attn_edit]:
+    def _structs(self, find) -> list[c.attn_edit]:
         made = []
         for at in self.places:
             edit = default(c.attn_edit)

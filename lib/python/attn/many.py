@@ -161,7 +161,7 @@ class _Many:
             result.error.code = lib.attn_reason_text(failure).decode()
             return is_followed, result
         result._again = self.again, (item, bool(c.attn_labels.from_address(labels).pixels))
-        result.read_labels(labels, n_token, self.has_queries, self.host.texts)
+        result._read_labels(labels, n_token, self.has_queries, self.host.texts)
         if self.keeps_tensors:
             selection = c.attn_labels.from_address(labels).selection
             if self.places is None:

@@ -290,10 +290,6 @@ class Model(questions.Questions):
         sites = lib.attn_config_dims(config, 1).sites
         return [name for name, site in SITES.items() if sites.words[site // 64] >> site % 64 & 1]
 
-    def probe(self, kind: str, **options) -> Table:
-        """What each head does on random tokens, as `attn-cli probe`: "induction", "needle:20:0.5:1"; options as of heads."""
-        return self.heads(probe=kind, **options)
-
     def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
             **options) -> Iterator[Result]:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
@@ -321,7 +317,7 @@ class Model(questions.Questions):
 
     # --- Questions about heads ---
 
-    similarity = procedures.similarity
+    probe = procedures.probe
     generate = procedures.generate
 
 
@@ -366,7 +362,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     try:
         labels = lib.attn_run_labels(run).contents
         n = lib.attn_selection_dims(labels.selection).contents.n_position
-        result.read_labels(addressof(labels), n, bool(request.struct.selection.queries.text), host.texts)
+        result._read_labels(addressof(labels), n, bool(request.struct.selection.queries.text), host.texts)
         if on_event is not None:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)

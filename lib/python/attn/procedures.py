@@ -15,6 +15,7 @@ from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, default, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
+from .params import default_of, fill
 from .request import Request
 from .table import Table, drawn_of, table_of
 from .values import PARTS, called, fill_pair, flag, listed, refuse_parts, refuse_unused, whole
@@ -69,14 +70,13 @@ class _Question:
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options, self.given)
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
-        inputs = {"a text": _is_text(text, options), "items": is_of_items, "a probe": given.get("probe", False) is not False,
+        inputs = {"a text": _is_text(text, options), "items": is_of_items, "a probe": given.get("probe") is not None,
                   **{name: is_asked(given.get(name)) for name in ("from_weights", "composition", "svd")}}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")
         if not found:
-            ways = ["a text", "image", "messages", *(["probe"] if "probe" in given else []), "items"]
-            raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
+            raise TypeError("there is no text, expected one of a text, image, messages, items")
         if not inputs["a text"]:
             refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options).check_stacks(self.host)
@@ -260,11 +260,21 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
     return question.ordered(result)
 
 
+def _ask_heads(question: _Question, args, given: dict) -> Table:
+    """Probes have two parameters more."""
+    for param, at in asking.all_of(asking.ROWS["heads"]):
+        name = param.name.decode()
+        if name in ("probe", "runs") and given.get(name) is not None:
+            fill(args, at, param, "kind" if name == "probe" else name, given[name], question.keep)
+    return question.answer("heads", args)
+
+
 # How links are made, which times of words do not have.
 ALIGN_DEFAULTS = {"method": None, "layers": None, "shifted": False, "by": "token", "template": None, "soft": False, "evaluate": False,
                   "gold": None}
 # Those that do more than ask.
-_ASKED = {"align": _ask_align, "attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}
+_ASKED = {"align": _ask_align, "attribute": _ask_attribute, "diff": _ask_diff, "heads": _ask_heads, "patch": _ask_patch,
+          "score": _ask_score}
 
 
 def _with_labels(model: Model, texts: list, options: dict, use: Callable, *arguments) -> None:
@@ -302,26 +312,18 @@ def _continued(model: Model, text, generated: int | None, continuation: str | No
     return interruptible(compute, host.cancel)
 
 
-def similarity(self: Model, text=None, *, sort: str | None = None, limit: int | None = None, **options) -> Table:
-    """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
-    their mean over the text; one row per pair of heads, those that are most alike first.
+def probe(self: Model, kind: str, *, runs: int | None = None, **options) -> Table:
+    """What each head does on random tokens, as `attn-cli probe`.
 
-    sort, limit as of heads
+    kind        "induction[:LEN[:REPEATS[:SEED]]]", "needle[:LEN[:DEPTH[:SEED]]]" or "texts"
+    runs        make so many probes with consecutive seeds, and give means and standard deviations
+    options     those of heads
     """
-    _need_text(text, options)
-    refuse_unused(options)
-    request, host, table, (sort, limit) = Request(text, **options), self._use(), c_void_p(), _order_of(sort, limit)
-    request.check_stacks(host)
-
-    def compute():
-        call("attn_similarity", host.pointer, byref(request.struct), 0 if sort else limit, byref(table))
-        asked = c.attn_question_call(b"similarity", host.pointer, POINTER(c.attn_request)(request.struct))
-        drawn = drawn_of(asked, table)
-        found = table_of(table)
-        found._drawn = drawn
-        return found.sort(sort, limit) if (sort is not None or limit) and len(found) else found
-
-    return interruptible(compute, host.cancel)
+    given = {name: default_of(param) for name, param, _ in asking.parameters(asking.ROWS["heads"])}
+    given |= dict.fromkeys(("sort", "limit", "where", "columns"))
+    own = {name: options.pop(name) for name in [*options] if name in given}
+    terminated(kind, "kind")
+    return ask("heads", self, None, {**given, **own, "text": None, "options": options, "probe": kind, "runs": runs})
 
 
 class Generation(NamedTuple):

@@ -359,12 +359,11 @@ def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: s
     return ask("features", self, text, locals())
 
 
-def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
-          from_weights: bool = False, composition: str = "none", svd=None, top: int | None = None,
-          repeats: int | None = None, seed: int = 0, runs: int | None = None, measures=None, corrupted=None,
-          pattern=None, from_=None, to=None, renormalize: bool = False, effect: bool = False, by: str = "head",
-          localize: bool = False, keep: int | None = None, tower: str = "text", threshold: float | None = None,
-          shares: bool = False, target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float | None = None,
+def heads(self: Model, text=None, *, heads=None, sinks=None, from_weights: bool = False, composition: str = "none",
+          svd=None, top: int | None = None, measures=None, corrupted=None, pattern=None, from_=None, to=None,
+          renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
+          keep: int | None = None, tower: str = "text", threshold: float | None = None, shares: bool = False,
+          target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float | None = None,
           sort: str | None = None, limit: int | None = None, where: dict | None = None, columns=None,
           **options) -> Table:
     """Where each head looks, and what type of head it is.
@@ -391,12 +390,6 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     head looks most strongly. Only `effect` costs more than one pass over the texts: a run for each head and text.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
-    probe       take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find what followed the
-                first time are induction heads; default: min(50, half the context, all tokens):2:0.
-                needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
-                one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. texts takes no LEN: the
-                model writes them, and types are of these. A model whose texts begin with a token such as <bos> gets it
-                in front of them; `special_tokens off` leaves it out
     sinks       add what a KV cache with the first K keys and the last W keys keeps and loses: sink_mass, the weight on
                 the first K keys, mean over the rows after them, and distant, the weight on keys that are neither among
                 these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao et al.
@@ -415,9 +408,6 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 (5) with the largest singular values. The sign of a direction is that of its largest component on the
                 first side
     top         of `svd`: K tokens on each side; default: 5
-    repeats     repeat the tokens of `probe` induction N times; default: 2
-    seed        of the tokens of `probe`
-    runs        make N probes with consecutive seeds, and print means and standard deviations
     measures    print these measures, as in entropy,punctuation, or all; default: all but punctuation, next, separator
                 and the counts of these. weight: that between two words alone. direct, ablated, patched: what heads do
                 for an answer, as `attn-cli attribute`, ablate and patch find it

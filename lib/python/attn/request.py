@@ -73,7 +73,7 @@ class Edit:
             raise ValueError(f"data has the shape {list(data.shape)}, expected {list(shape)}, as the queries and "
                              "columns say") from None
 
-    def structs(self, find) -> list[c.attn_edit]:
+    def _structs(self, find) -> list[c.attn_edit]:
         """FIND gives the positions that a text names."""
         made = []
         parts = [(self.rows, self.data)] if self.words is None else self._parts(find(self.words))
@@ -86,12 +86,12 @@ class Edit:
             made.append(edit)
         return made
 
-    def can_steer(self) -> bool:
+    def _can_steer(self) -> bool:
         """Whether it adds to, projects or scales whole rows at positions that a text names: each text may have its own."""
         return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_PROJECT, c.ATTN_EDIT_SCALE) and
                 all(at.layer != c.ATTN_ALL_LAYERS for at in self.places) and self.columns[0] == 0)
 
-    def steerings(self) -> list[c.attn_intervention]:
+    def _steerings(self) -> list[c.attn_intervention]:
         made = []
         for at in self.places:
             steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, offset=self.offset, positions=c.attn_number_list(terminated(self.words or "", "queries")))
@@ -358,9 +358,9 @@ class Request:
                 raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "
                                 "mask make")
         self.edits = edits
-        late = [edit for edit in edits if host is None and edit.can_steer()]
-        structs = [struct for edit in edits if edit not in late for struct in edit.structs(functools.partial(self._find, host))]
-        interventions = [struct for edit in late for struct in edit.steerings()] + interventions
+        late = [edit for edit in edits if host is None and edit._can_steer()]
+        structs = [struct for edit in edits if edit not in late for struct in edit._structs(functools.partial(self._find, host))]
+        interventions = [struct for edit in late for struct in edit._steerings()] + interventions
         if interventions:
             array = (c.attn_intervention * len(interventions))(*interventions)
             self.keep += [array, edits]

@@ -388,7 +388,7 @@ class Result:
         self.notes: list[Note] = []
         self.labels: dict[str, Any] = {}
 
-    def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
+    def _read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
         """Copies what the N positions of a run are called: struct attn_labels at ADDRESS. TEXTS keeps the texts of ids
         from run to run."""
         selection, ids, tokens, sizes, source_ids, source_tokens, source_sizes, begin, end, types = _labels(address)

@@ -40,16 +40,8 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM_HEADS("the heads: 2.5,3.* or L5H1; default: all"),
-    ATTN_PARAM(
-        OWN, "probe", "KIND[:LEN[:N[:SEED]]]", struct attn_heads_args, has_probe,
-        "take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "
-        "heads that find what followed the first time are induction heads; default: min(50, half "
-        "the context, all tokens):2:0. needle:LEN:DEPTH:SEED repeats 8 at the end, those from "
-        "DEPTH on, 0 to 1: the heads that find the next one are retrieval heads; default: "
-        "min(1000, the context - 8, all tokens):0.5:0. texts takes no LEN: the model writes them, "
-        "and types are of these. A model whose texts begin with a token such "
-        "as <bos> gets it in front of them; `special_tokens off` leaves it out",
-        .words = "induction", .read = attn_probes_read),
+    ATTN_PARAM(OWN, "probe", "KIND", struct attn_heads_args, has_probe, "the probe",
+               .words = "induction", .traits = ATTN_PARAM_NO_KEYWORD, .read = attn_probes_read),
     ATTN_PARAM(OWN, "sinks", "K:W", struct attn_heads_args, n_near,
                "add what a KV cache with the first K keys and the last W keys keeps and loses: "
                "sink_mass, the weight on the first K keys, mean over the rows after them, and "
@@ -80,14 +72,9 @@ static const struct attn_param param_rows[] = {
         "The sign of a direction is that of its largest component on the first side"),
     ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, n_top,
                "of `svd`: K tokens on each side; default: 5", .least = 1),
-    ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
-               "repeat the tokens of `probe` induction N times; default: 2", .least = 2,
-               .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(SEED, "seed", "SEED", struct attn_heads_args, probe.seed, "of the tokens of `probe`",
-               .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, probe.n,
                "make N probes with consecutive seeds, and print means and standard deviations",
-               .least = 1, .most = INT32_MAX),
+               .least = 1, .most = INT32_MAX, .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(
         OWN, "measures", "LIST", struct attn_heads_args, measures,
         "print these measures, as in entropy,punctuation, or all; default: all but "
@@ -181,7 +168,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "special",
      .excludes = "probe",
      .message = "@ is about a text, and # is given instead of one"},
-    {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
      .needs = "effect|measures",
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},

@@ -90,7 +90,7 @@ static enum attn_status write_own_texts(struct attn_host *host, const struct att
     return status;
 }
 
-/* The words of `probe`. That of its parameter is the one that Python's True means. */
+/* The words of the probe. */
 static const char kinds[] = "induction|needle|texts";
 enum { INDUCTION, NEEDLE, TEXTS };
 
@@ -299,9 +299,9 @@ enum attn_status attn_probes_check_causal(const struct attn_host *host,
         attn_model_config(model)->attention[0].mask == ATTN_MASK_CAUSAL)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "`%s` is about decoders, and '%s' is an encoder, whose queries see the keys "
+                       "%s is about decoders, and '%s' is an encoder, whose queries see the keys "
                        "after them",
-                       args->is_needle ? "probe" : "sinks",
+                       args->is_needle ? "a needle" : "`sinks`",
                        attn_quote_string(attn_model_name(model)).text);
 }
 
