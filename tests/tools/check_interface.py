@@ -3,7 +3,8 @@
 
     check_interface.py TOOL               tells of lines that are new or gone, and does --grows with the newest tag from v1.0.0-rc1 on
     check_interface.py TOOL --keep        writes tests/interface anew
-    check_interface.py TOOL --grows REF   fails if a line of tests/interface of the commit REF is gone that is not preview
+    check_interface.py TOOL --grows REF   fails if a line of tests/interface of the commit REF is gone that is not preview, if what was
+                                          stable is preview, or if an option needs or excludes another that it did not
 
 Facts: command, argument; option (with its type), letter, default, word, form, repeats, requires, excludes of an option; column of a
 table; schema and its version; json, a key of a document; exit, code of a failure; site (shape, name in archives); item, a key of items;
@@ -187,14 +188,39 @@ def interface(tool):
     yield from python(tool)
 
 
+def name_of(line):
+    """What LINE is about: "option run --top"; of a value of an option, the option."""
+    kind, *words = line.split(" ")
+    n = {"option": 2, "letter": 2, "default": 2, "word": 2, "form": 2, "repeats": 2, "requires": 2, "excludes": 2, "column": 2, "command": 1}
+    if len(words) > 2 and not words[2].startswith("-") and words[1] in ("--style", "--attention", "--stats"):
+        n = dict.fromkeys(n, 3)  # a setting: --style dpi
+    of = kind if kind in ("column", "command") else "option"
+    return " ".join([of, *words[:n[kind]]]) if kind in n else line
+
+
 def lost(old, new):
     """The lines of OLD that are gone, but for those that OLD names as preview."""
     preview = {line[len("preview "):] for line in old if line.startswith("preview ")}
-    what = {"option": 3, "letter": 3, "default": 3, "word": 3, "form": 3, "column": 3, "command": 2}
+    columns = {(name.split(" ")[1].split(".")[0], name.split(" ")[2]) for name in preview if name.startswith("column ")}
     for line in old:
         kind, *words = line.split(" ")
-        name = " ".join([{"letter": "option", "default": "option", "word": "option", "form": "option"}.get(kind, kind), *words[:what.get(kind, 1) - 1]])
-        if line not in new and kind != "preview" and name not in preview and f"command {words[0]}" not in preview:
+        key = re.search(r"rows\[\]\.([^ .\[]+)", line)
+        is_preview = name_of(line) in preview or f"command {words[0]}" in preview or kind == "json" and key and (words[0], key[1]) in columns
+        if line not in new and kind not in ("preview", "requires", "excludes") and not is_preview:
+            yield line
+
+
+def tightened(old, new):
+    """The lines that NEW adds and that may break a script of OLD: an option or a column became preview, or an option needs or
+    excludes another one of OLD."""
+    kept, names = set(old), {name_of(line) for line in old}
+    for line in new:
+        kind, *words = line.split(" ")
+        what = line[len("preview "):] if kind == "preview" else name_of(line)
+        if line in kept or what not in names or f"preview {what}" in kept or not any(one.startswith(kind + " ") for one in old):
+            continue
+        other = line[len(what) - len("option") + len(kind) + 1:]
+        if kind == "preview" or kind in ("requires", "excludes") and f"option {words[0]} {other}" in names:
             yield line
 
 
@@ -205,9 +231,10 @@ def git(*arguments):
 def grows(lines, ref):
     """Tells which lines of the commit REF are gone."""
     old = git("show", f"{ref}:tests/interface").splitlines()
-    gone = list(lost(old, set(lines)))
-    print("\n".join([*(f"-{line}" for line in gone), f"interface: {len(gone)} of {len(old)} lines of {ref} are gone"]))
-    return bool(gone) or not old
+    gone, more = list(lost(old, set(lines))), list(tightened(old, lines))
+    print("\n".join([*(f"-{line}" for line in gone), *(f"+{line}" for line in more),
+                     f"interface: {len(gone)} of {len(old)} lines of {ref} are gone, {len(more)} new ones bind what was free"]))
+    return bool(gone or more) or not old
 
 
 def main(tool, *options):
@@ -228,4 +255,5 @@ def main(tool, *options):
     sys.exit(bool(changes) or (bool(tags) and grows(lines, tags[0])))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
