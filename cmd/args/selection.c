@@ -53,8 +53,9 @@ void sites_print(struct attn_sink *out)
     print_text(
         out,
         "\n"
-        "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank, M projection,\n"
+        "T positions, S keys, H heads, G key/value heads, D d_model, E d_head, Ev d_value,\n"
+        "Do d_out, De d_embed, Dp width of a per-layer input, F d_mlp, Ne experts, K experts\n"
+        "of a token, V vocabulary, R rank, M projection,\n"
         "L what a classifier reads, y and x cells of a picture, P cells of all pictures, N\n"
         "pictures of h x w pixels, Hv H times Ev; in layers without attention Hm heads, dk and\n"
         "dv widths of their keys and values, taps tokens that a convolution reads;\n"

@@ -108,12 +108,12 @@ enum attn_site_layout {
     X(MLP_PRE, 15, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                \
     X(MLP_PRE_LINEAR, 16, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")           \
     X(MLP_POST, 17, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                             \
-    X(ROUTER_LOGITS, 63, "router_logits", "mlp.hook_router_logits", LAYER, VECTOR, "T N")          \
-    X(EXPERT_WEIGHTS, 64, "expert_weights", "mlp.hook_expert_weights", LAYER, VECTOR, "T N")       \
+    X(ROUTER_LOGITS, 63, "router_logits", "mlp.hook_router_logits", LAYER, VECTOR, "T Ne")         \
+    X(EXPERT_WEIGHTS, 64, "expert_weights", "mlp.hook_expert_weights", LAYER, VECTOR, "T Ne")      \
     X(EXPERT_INDICES, 65, "expert_indices", "mlp.hook_expert_indices", LAYER, VECTOR, "T K")       \
     X(SHARED_OUT, 66, "shared_out", "mlp.hook_shared_out", LAYER, VECTOR, "T D")                   \
     X(MLP_OUT, 18, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                \
-    X(LAYER_INPUT, 91, "per_layer_input", "hook_per_layer_input", LAYER, VECTOR, "T P")            \
+    X(LAYER_INPUT, 91, "per_layer_input", "hook_per_layer_input", LAYER, VECTOR, "T Dp")           \
     X(LAYER_OUT, 92, "per_layer_out", "hook_per_layer_out", LAYER, VECTOR, "T D")                  \
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
     X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \

@@ -493,7 +493,7 @@ static enum attn_status find_types(struct filling *to)
     return ATTN_OK;
 }
 
-static const struct attn_column precision_columns[] = {{TEXT("mixture")},
+static const struct attn_column precision_columns[] = {{TEXT("file_type")},
                                                        {FIXED("bits_per_weight", POSITIVE)}};
 
 static enum attn_status find_precision(struct filling *to)

@@ -33,7 +33,7 @@
  * replaced), norm_ratio (the norm of the change, divided by that of the tensor). tensors:
  * name, dtype ("4 bits" of a quantized one, whose offset and bytes are those of the file), shape,
  * file, offset, bytes. types: a row per dtype, most values first: dtype,
- * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
+ * n_tensor, n_value, bytes, share of all values. precision: file_type (its name in GGUF, missing if
  * the tensors do not agree; for quantized folders method, bits and groups), bits_per_weight.
  * metadata: the pairs of a GGUF file: key, type, n (items of an array), value (missing for long
  * arrays). conversion: part, difference: how a GGUF file differs from Hugging Face's. tokenizer:

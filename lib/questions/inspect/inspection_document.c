@@ -177,7 +177,7 @@ static void add_config(struct attn_document *document, const struct attn_shown_i
     add(document, shown, ATTN_INSPECTED_PARAMETERS);
     if (N_ROW(ADAPTER) > 0)
         add(document, shown, ATTN_INSPECTED_ADAPTER);
-    attn_document_value(document, "mixture", CELL(PRECISION, 0, "mixture"));
+    attn_document_value(document, "file_type", CELL(PRECISION, 0, "file_type"));
     attn_document_value(document, "bits_per_weight", CELL(PRECISION, 0, "bits_per_weight"));
     if (quantization) {
         attn_document_begin(document, "quantization");
@@ -433,12 +433,12 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
 /* Adds ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %". */
 static void add_precision(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-    const struct attn_cell mixture = CELL(PRECISION, 0, "mixture");
+    const struct attn_cell file_type = CELL(PRECISION, 0, "file_type");
 
     if (CELL(PRECISION, 0, "bits_per_weight").type == ATTN_VALUE_MISSING)
         return;
-    attn_document_text(document, ", %.*s%s%.2f bits a weight\n", (int)mixture.size,
-                       mixture.size > 0 ? mixture.text : "", mixture.size > 0 ? ": " : "",
+    attn_document_text(document, ", %.*s%s%.2f bits a weight\n", (int)file_type.size,
+                       file_type.size > 0 ? file_type.text : "", file_type.size > 0 ? ": " : "",
                        CELL(PRECISION, 0, "bits_per_weight").real);
     for (size_t i = 0; i < N_ROW(TYPES); i++) {
         const struct attn_cell dtype = CELL(TYPES, i, "dtype");
