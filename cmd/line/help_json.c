@@ -45,6 +45,8 @@ static const char *type_of(const struct attn_param *param)
     if (type && strcmp(type, "text") == 0 && form && is_plain &&
         (strncmp(form, "FILE", 4) == 0 || word_find("DIR|PATH", form) >= 0))
         return "path";
+    if (type && strcmp(type, "text") == 0 && form && word_find("LIST|SITE", form) >= 0)
+        return "spec"; /* names, which the library reads */
     return type && (is_plain || strcmp(type, "text") != 0) ? type : "spec";
 }
 
@@ -244,12 +246,13 @@ static bool is_preview(const char *table, const char *name)
 {
     static const char *const columns[][2] = {
         {"circuit", "own|position|token|type|key|looks_at|weight"},
-        {"heads", "type|most|share|bottom_row|kept|selected"}};
+        {"heads", "type|most|share|bottom_row|kept|selected"},
+        {"probe", "type|most|share"}};
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (strcmp(columns[i][0], table) == 0 && word_find(columns[i][1], name) >= 0)
             return true;
-    return strcmp(table, "heads") == 0 && strncmp(name, "rest_", strlen("rest_")) == 0;
+    return word_find("heads|probe", table) >= 0 && strncmp(name, "rest_", strlen("rest_")) == 0;
 }
 
 static void push_column(struct attn_json_writer *json, const struct command *command,

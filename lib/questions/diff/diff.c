@@ -101,10 +101,10 @@ static const struct attn_param param_rows[] = {
                     "compare one text beside the picture of `image` and beside that of FILE, which "
                     "must have as many cells",
                     .of = "with", .prefix = "image:"),
-    ATTN_PARAM_KEPT(TEXT, "heads", "LIST",
+    ATTN_PARAM_KEPT(LIST, "heads", "LIST",
                     "the head of `figure pair`, or of `figure matrix`, the default with it: 2.5",
                     .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM_KEPT(TEXT, "queries", "LIST",
+    ATTN_PARAM_KEPT(LIST, "queries", "LIST",
                     "the query of `figure pair` in both texts: 4, by default the last; the "
                     "queries of `figure matrix`",
                     .traits = ATTN_PARAM_NO_KEYWORD),
@@ -140,8 +140,8 @@ const struct attn_question attn_question_diff = {
         "compared.\n"
         "\n"
         "A note about two models, and JSON, say how far the predictions of a text move:\n"
-        "the mean KL of the first from the second, how often both expect the same token\n"
-        "most, and both perplexities, as in llama.cpp's table of kl-divergence.\n"
+        "the mean KL(first || second), sum p1 ln(p1/p2), how often both expect the same\n"
+        "token most, and both perplexities, as in llama.cpp's table of kl-divergence.\n"
         "\n"
         "The numbers of a head say that it looks elsewhere. They do not say that its\n"
         "output differs, nor that the prediction does for that: see `attn-cli patch`.\n",
