@@ -52,14 +52,18 @@ static bool make_figure(size_t i, struct topic_row *row)
 
 static const char *const item_keys[][2] = {
     {"id", "a name of the item; default: its number, from 0"},
-    {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
+    {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture, or `images`"},
     {"target", "and `foil`, `at`: as the options of these names"},
-    {"good", "and `bad`: the pair of texts of `score`"},
-    {"clean", "and `corrupted`: the pair of texts of `patch` and `circuit`"},
+    {"next", "the texts whose log-probability `run` prints, as --next"},
+    {"good", "and `bad`, or `sentence_good` and `sentence_bad`: the pair of texts of `score`"},
+    {"clean", "and `corrupted`: the pair of texts of `patch` and `circuit`; `corrupted_image`"},
     {"a", "and `b`: the pair of texts of `diff`"},
+    {"messages", "and `system`, `chat`, `tools`: a conversation, and what its template gets"},
+    {"continuation", "a text after that of the item"},
+    {"baseline", "and `neutral`: the baseline of `attribute`, the neutral text of `spans`"},
     {"from", "and `to`, `queries`: positions, as numbers or words"},
     {"pos.NAME", "positions with a name, for options that take positions"},
-    {"pair", "and `types`, `key_mask`, `source`: additions to the input"},
+    {"pair", "and `types`, `key_mask`, `source`, `corrupted_source`: additions to the input"},
     {"words", "and `source_words`: lists of the words of text and source, for `align`"},
     {"any other", "a label, for --group-by and --paired"},
 };

@@ -10,12 +10,15 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
                             ATTN_ITEMS_TSV,     ATTN_ITEMS_LINES,      ATTN_ITEMS_FASTA,
                             ATTN_ITEMS_WORDS};
 
-#define FILE_PARAM(...)                                                                            \
+#define FILE_PARAMS                                                                                \
     ATTN_PARAM(TEXT, "items", "FILE", struct attn_items_args, items.path,                          \
                "instead of one text, take the items of FILE: JSON Lines, or CSV with a header, "   \
-               "separated by commas, semicolons or tabs; '-' is standard input. " __VA_ARGS__)
-#define FORM_PARAMS                                                                                \
-    ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_items_args, items.form,                   \
+               "separated by commas, semicolons or tabs; '-' is standard input. An item may have " \
+               "its own target, foil, at and other positions; the options are for items without, " \
+               "and refused where all items have their own. `attn-cli run` and generate write "    \
+               "the rows of each item, the others means over items, with their standard "          \
+               "deviations and errors"),                                                           \
+        ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_items_args, items.form,                   \
                "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or "      \
                "FASTA if it begins with > or ;. lines: a text a line",                             \
                .words = "auto|jsonl|csv|tsv|lines|fasta|words", .values = forms),                  \
@@ -23,9 +26,7 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
                    "in the texts \140[verb are]\140 is \140are\140 and its place pos.verb")
 
 static const struct attn_param listed[] = {
-    FILE_PARAM("Each item has its own rows, as CSV on standard output or in one file of `csv`, "
-               "`json` or `jsonl`; keys that mean nothing else are its labels"),
-    FORM_PARAMS,
+    FILE_PARAMS,
 };
 const struct attn_param_list attn_listing_params = ATTN_PARAM_LIST("Items", listed);
 
@@ -55,10 +56,7 @@ static enum attn_status read_each(const struct attn_param *param, void *home, co
 }
 
 static const struct attn_param studied[] = {
-    FILE_PARAM("An item may have its own target, foil, at and other positions; the options are for "
-               "items without, and refused where all items have their own. Print means over items, "
-               "with their standard deviations and errors"),
-    FORM_PARAMS,
+    FILE_PARAMS,
     ATTN_PARAM(LIST, "group_by", "LABEL[,LABEL]", struct attn_items_args, study.group_by,
                "a table for each value of these labels, the keys of an item that mean nothing "
                "else"),
