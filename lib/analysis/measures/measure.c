@@ -14,8 +14,9 @@ static const struct {
     int which;
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
-#define ROW(id, number, name, metric, which, unit, words, is_count, help)                          \
-    [ATTN_MEASURE_##id] = {name, help, &attn_metric_##metric, which, is_count},
+#define ROW(id, number, name, metric, which, unit, words, traits, help)                            \
+    [ATTN_MEASURE_##                                                                               \
+        id] = {name, help, &attn_metric_##metric, which, ((traits)&ATTN_MEASURE_COUNTS) != 0},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW
 };

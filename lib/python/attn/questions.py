@@ -258,8 +258,9 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     that differs must be the same: they are compared bit for bit, and a note says how many they are. For texts of
     different lengths the common beginning and the common end are compared.
 
-    A note about two models, and JSON, say how far the predictions of a text move: the mean KL of the first from the
-    second, how often both expect the same token most, and both perplexities, as in llama.cpp's table of kl-divergence.
+    A note about two models, and JSON, say how far the predictions of a text move: the mean KL(first || second), sum p1
+    ln(p1/p2), how often both expect the same token most, and both perplexities, as in llama.cpp's table of
+    kl-divergence.
 
     The numbers of a head say that it looks elsewhere. They do not say that its output differs, nor that the prediction
     does for that: see `attn-cli patch`.

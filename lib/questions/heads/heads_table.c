@@ -30,6 +30,7 @@ enum {
 #define SHOW_NEEDLE (UINT64_C(1) << 61)
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
+#define MEASURE_COUNTS(traits) (((traits)&ATTN_MEASURE_COUNTS) != 0)
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
@@ -44,16 +45,17 @@ enum {
              ATTN_MEASURE_##id == ATTN_MEASURE_DIAGONAL                                            \
          ? ATTN_TRAIT_LINEAR                                                                       \
          : 0)
-#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
-    [ATTN_HEAD_OF_##id] = {.name = (label),                                                        \
-                           .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,              \
-                           .quantity = (words),                                                    \
-                           .unit = (of),                                                           \
-                           .notation = ATTN_NOTATION_FIXED,                                        \
-                           .digits = 4,                                                            \
-                           .range = MEASURE_RANGE(id, is_count),                                   \
-                           .traits = MEASURE_TRAITS(id, is_count),                                 \
-                           .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, measure_traits, help)          \
+    [ATTN_HEAD_OF_##                                                                               \
+        id] = {.name = (label),                                                                    \
+               .type = MEASURE_COUNTS(measure_traits) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,      \
+               .quantity = (words),                                                                \
+               .unit = (of),                                                                       \
+               .notation = ATTN_NOTATION_FIXED,                                                    \
+               .digits = 4,                                                                        \
+               .range = MEASURE_RANGE(id, MEASURE_COUNTS(measure_traits)),                         \
+               .traits = MEASURE_TRAITS(id, MEASURE_COUNTS(measure_traits)),                       \
+               .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
 
 #define REST_COLUMN(class, name)                                                                   \
     [ATTN_HEAD_REST + ATTN_MIX_##class] = ATTN_COLUMN_QUANTITY(                                    \
