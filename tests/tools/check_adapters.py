@@ -38,7 +38,7 @@ FAMILIES = {
                                                     bos_token_id=1, eos_token_id=2)),
              ["c_attn", "c_proj", "c_fc", "lm_head", "wte", "wpe"], []),
     "llama": (lambda: t.LlamaForCausalLM(t.LlamaConfig(**LLAMA)), MAPS, ["embed_tokens", "lm_head", "norm"]),
-    "llama-tied": (lambda: t.LlamaForCausalLM(t.LlamaConfig(**LLAMA, tie_word_embeddings=True)), MAPS, ["norm"]),
+    "llama-tied": (lambda: t.LlamaForCausalLM(t.LlamaConfig(**LLAMA, tie_word_embeddings=True)), MAPS, ["norm", "embed_tokens", "lm_head"]),
     "llama-class": (lambda: t.LlamaForSequenceClassification(t.LlamaConfig(**LLAMA, num_labels=3)), MAPS[:7], ["score"]),
     "t5": (lambda: t.T5ForConditionalGeneration(t.T5Config(d_model=24, d_kv=6, d_ff=40, num_layers=2, num_heads=4, vocab_size=N_VOCAB,
                                                            decoder_start_token_id=0, pad_token_id=0)),
@@ -57,6 +57,8 @@ FAMILIES = {
     "bloom": (lambda: t.BloomForCausalLM(t.BloomConfig(hidden_size=24, n_head=4, n_layer=2, vocab_size=N_VOCAB)), FUSED, []),
     "falcon": (lambda: t.FalconForCausalLM(t.FalconConfig(**BLOCK, alibi=False)), FUSED, []),
 }
+# Those of which an adapter may have the tables of the base model beside it, changed.
+TRAINED = {"gpt2", "llama", "llama-tied", "neox", "phi3", "bloom"}
 
 
 def draw_settings(draw: random.Random, family: str, targets: list, saved: list) -> dict:
@@ -78,14 +80,17 @@ def draw_settings(draw: random.Random, family: str, targets: list, saved: list) 
     return settings
 
 
-def adapt(model, settings: dict, folder: pathlib.Path) -> None:
-    """Saves a random adapter of MODEL in FOLDER."""
+def adapt(model, settings: dict, folder: pathlib.Path, is_trained: bool = False) -> None:
+    """Saves a random adapter of MODEL in FOLDER. If IS_TRAINED, the embedding and the output matrix of the base model differ, too."""
     adapted = get_peft_model(model, LoraConfig(**settings))
     with torch.no_grad():
         for name, weight in adapted.named_parameters():
             if weight.requires_grad:
                 weight.add_(torch.randn_like(weight) * (.3 if "lora" in name else .05))
-    adapted.save_pretrained(folder)
+        for layer in (adapted.get_input_embeddings(), adapted.get_output_embeddings()) if is_trained else ():
+            table = getattr(layer, "original_module", layer)
+            getattr(table, "base_layer", table).weight.mul_(1.5).add_(.2)
+    adapted.save_pretrained(folder, save_embedding_layers=True if is_trained else "auto")
 
 
 def find_logits(kind: type, base: pathlib.Path, adapter: pathlib.Path, ids: list, source: list | None):
@@ -111,7 +116,7 @@ def check(seed: int, family: str, tool: str, folder: pathlib.Path) -> float:
             weight.add_(torch.randn_like(weight) * .1)
     model.save_pretrained(folder / "base")
     settings = draw_settings(draw, family, targets, saved)
-    adapt(model, settings, folder / "lora")
+    adapt(model, settings, folder / "lora", family in TRAINED and draw.random() < .5)
     ids = [draw.randint(3, N_VOCAB - 1) for _ in range(draw.randint(2, 7))]
     source = [draw.randint(3, N_VOCAB - 1) for _ in range(5)] if model.config.is_encoder_decoder else None
     expected, off = find_logits(type(model), folder / "base", folder / "lora", ids, source)
@@ -139,6 +144,9 @@ WRITTEN = {
     "llama-lora-1": ("llama", t.LlamaForCausalLM, [1, 3, 5, 7], None,
                      dict(r=3, lora_alpha=6, target_modules=["k_proj", "o_proj", "down_proj"], layers_to_transform=[0, 2],
                           modules_to_save=["lm_head"])),
+    # The embedding, which is the output matrix, too, was trained beside the adapter.
+    "gpt2-lora-1": ("gpt2", t.GPT2LMHeadModel, [3, 9, 27, 14, 5], None,
+                    dict(r=2, lora_alpha=4, fan_in_fan_out=True, target_modules=["c_attn", "wte"])),
 }
 
 # Adapters of q_proj in the first layer, for models in GGUF: the width of the model and of all its queries.
@@ -157,7 +165,7 @@ def write_plain(folder: pathlib.Path, n_in: int, n_out: int) -> None:
 def write(folder: pathlib.Path) -> None:
     torch.manual_seed(62)
     for name, (base, kind, ids, source, settings) in WRITTEN.items():
-        adapt(kind.from_pretrained(folder / base), dict(settings, init_lora_weights=False), folder / name)
+        adapt(kind.from_pretrained(folder / base), dict(settings, init_lora_weights=False), folder / name, name == "gpt2-lora-1")
         (folder / name / "README.md").unlink()
         logits, off = find_logits(kind, folder / base, folder / name, ids, source)
         np.savez(folder / name / "logits.npz", **{"ids": np.int64(ids), "logits": logits.astype(np.float32)})

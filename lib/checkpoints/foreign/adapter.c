@@ -295,6 +295,8 @@ static enum attn_status check_values(const struct attn_adapter *adapter,
                           "holds NaN or infinity, expected finite values");
 }
 
+#define NO_CHANGE "is no matrix of LoRA, and in no module of 'modules_to_save'"
+
 /* How the name of a tensor ends, after the name of its module, and that of the B of an A. */
 static const struct ending {
     const char *text, *of_b; /* of_b: NULL for a tensor that is no A */
@@ -304,7 +306,6 @@ static const struct ending {
     {".lora_embedding_A", ".lora_embedding_B", false}, /* of embeddings, which are [in, out] */
     {".lora_B.weight", NULL, true},
     {".lora_embedding_B", NULL, true},
-    {".base_layer.weight", NULL, false}, /* peft saves W of a changed embedding or head, too */
     {"", NULL, false},
 };
 
@@ -344,6 +345,31 @@ static enum attn_status read_pair(const struct attn_adapter *adapter,
     return ATTN_OK;
 }
 
+/* Appends the tensor ENTRY, called NAME, which replaces one of the model. Beside an embedding and
+ * an output matrix that are changed or saved, peft saves those of the base model, and saved ones
+ * twice.
+ */
+static enum attn_status append_whole(struct attn_adapter *adapter, const struct settings *settings,
+                                     const struct attn_tensor_entry *entry, const char *name)
+{
+    const char *changed = strstr(name, ".base_layer.");
+    const char *at = changed ? changed : strstr(name, ".original_module.");
+    struct attn_adapter_change *change = &adapter->changes[adapter->n];
+    char tensor[ATTN_WEIGHT_NAME_SIZE + 8];
+
+    if (strstr(name, ".modules_to_save."))
+        return ATTN_OK;
+    adapter->n++;
+    change->name = entry->name;
+    change->whole = entry->tensor;
+    change->is_of_base = at || !is_saved(settings, name);
+    ATTN_TRY(ATTN_NEW(change->module,
+                      attn_strndup(name, at ? (size_t)(at - name) : strlen(name), settings->err)));
+    snprintf(tensor, sizeof tensor, "%s%s", change->module, at ? strrchr(at, '.') : "");
+    ATTN_TRY(ATTN_NEW(change->tensor, attn_strndup(tensor, strlen(tensor), settings->err)));
+    return changed ? check_target(settings, change->module) : ATTN_OK;
+}
+
 /* Appends the change of ENTRY, unless it is a B, which is read with its A. */
 static enum attn_status append(struct attn_adapter *adapter, const struct settings *settings,
                                const struct attn_tensor_entry *entry)
@@ -357,21 +383,22 @@ static enum attn_status append(struct attn_adapter *adapter, const struct settin
     char tensor[ATTN_WEIGHT_NAME_SIZE + 8];
     size_t size = 0;
     const struct ending *ending = is_wrapped ? find_ending(name, &size) : NULL;
-    const bool is_whole = ending && *ending->text == '\0';
 
-    if (!ending || (is_whole && !is_saved(settings, name)))
+    if (!ending)
         return attn_refuse_in(settings->err, ATTN_UNSUPPORTED, path_of(adapter), entry->name,
-                              "is no matrix of LoRA, and in no module of 'modules_to_save'");
+                              NO_CHANGE);
     if (ending->is_b)
         return ATTN_OK;
     ATTN_TRY(check_values(adapter, entry, settings->err));
+    if (!ending->of_b)
+        return append_whole(adapter, settings, entry, name);
     adapter->n++;
     change->name = entry->name;
     ATTN_TRY(ATTN_NEW(change->module, attn_strndup(name, size, settings->err)));
-    snprintf(tensor, sizeof tensor, is_whole ? "%s" : "%s.weight", change->module);
+    snprintf(tensor, sizeof tensor, "%s.weight", change->module);
     ATTN_TRY(ATTN_NEW(change->tensor, attn_strndup(tensor, strlen(tensor), settings->err)));
-    *(ending->of_b ? &change->a : &change->whole) = entry->tensor;
-    return ending->of_b ? read_pair(adapter, settings, ending->of_b, change) : ATTN_OK;
+    change->a = entry->tensor;
+    return read_pair(adapter, settings, ending->of_b, change);
 }
 
 static enum attn_status read_changes(struct attn_adapter *adapter, const struct settings *settings)
@@ -537,6 +564,13 @@ static enum attn_status hint_base(const struct attn_adapter *adapter, enum attn_
     return status;
 }
 
+/* Whether SPEC has a row for each token: the embedding, or the output matrix of a language model.
+ */
+static bool is_vocabulary(const struct attn_weight_spec *spec)
+{
+    return spec->rule->part == ATTN_PART_EMBEDDING || spec->rule->part == ATTN_PART_OUTPUT_FOUND;
+}
+
 /* Checks that CHANGE fits the tensor of SPEC, which is [in, out] if IS_TURNED, and that TARGET can
  * take it. */
 static enum attn_status check_change(const struct attn_adapter *adapter,
@@ -548,12 +582,19 @@ static enum attn_status check_change(const struct attn_adapter *adapter,
     const bool is_whole = change->whole.data;
     const bool is_tiled = target->config->tiles_heads && (spec->rule->part == ATTN_PART_MIXER ||
                                                           spec->rule->part == ATTN_PART_MIXER_OUT);
+    const bool is_table = is_vocabulary(spec);
     const bool fits = is_whole ? change->whole.rank == spec->rank &&
                                      memcmp(change->whole.shape, spec->shape,
                                             (size_t)spec->rank * sizeof *spec->shape) == 0
                                : spec->rank == 2 && change->b.shape[0] == spec->shape[is_turned] &&
                                      change->a.shape[1] == spec->shape[!is_turned];
-    const char *why = !attn_weights_can_change(spec)
+    const bool is_shared = is_table && strchr(spec->rule->name, '|') &&
+                           attn_family_find(target->config->model_type)->encoder;
+    const char *why = change->is_of_base && !is_table && spec->rule->part != ATTN_PART_OUTPUT_BIAS
+                          ? NO_CHANGE
+                      : is_shared ? "is for a table of several modules, of which peft changes one: "
+                                    "merge the adapter with peft"
+                      : !attn_weights_can_change(spec)
                           ? "is for experts, or for a vector that is read when a model is opened"
                       : is_tiled ? "is for value heads that this GGUF file has in another order"
                       : is_whole && target->is_bundle && spec->rank < 2
@@ -569,35 +610,68 @@ static enum attn_status check_change(const struct attn_adapter *adapter,
                    "does not fit '%.60s', which has shape %s",
                    attn_quote_string(change->tensor).text,
                    attn_shape_text(spec->rank, spec->shape, shape));
+    if (is_table && is_whole)
+        return attn_error_hint(err, "a table with other rows than the base model's is read from a "
+                                    "whole model: merge the adapter with peft"),
+               ATTN_FORMAT;
     return hint_base(adapter, ATTN_FORMAT, err);
 }
 
+/* Replaces the tensor of SPEC by that of CHANGE. In a tied model the base model's embedding and
+ * output matrix are one tensor, which peft overwrites; a module that is saved is apart from it. */
+static void replace(const struct attn_adapter_change *change, const struct attn_weight_spec *spec,
+                    const struct attn_adapter_target *target)
+{
+    struct attn_config *config = target->config;
+    const bool is_tied = config->output == ATTN_OUTPUT_TIED;
+    const struct attn_family *family = attn_family_find(config->model_type);
+
+    attn_weights_replace(target->weights, config, spec, &change->whole);
+    if (!is_tied || !change->is_of_base || !is_vocabulary(spec))
+        return;
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const struct attn_weight_spec other = {.rule = &family->rules[i]};
+
+        if (is_vocabulary(&other))
+            attn_weights_replace(target->weights, config, &other, &change->whole);
+    }
+    config->output = ATTN_OUTPUT_TIED;
+}
+
+static enum attn_status apply_change(struct attn_adapter *adapter,
+                                     struct attn_adapter_change *change,
+                                     const struct attn_adapter_target *target,
+                                     struct attn_error *err)
+{
+    const char *name = target->is_part ? attn_tensor_names_of_part(change->tensor) : change->tensor;
+    struct attn_weight_spec spec;
+    enum attn_weight_kind kind;
+    bool is_turned;
+
+    if (!attn_weights_find(target->config, name, &spec))
+        return ATTN_OK;
+    kind = spec.rule->kind;
+    is_turned =
+        kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_TENSOR;
+    ATTN_TRY(check_change(adapter, change, &spec, is_turned, target, err));
+    if (change->whole.data)
+        replace(change, &spec, target);
+    else
+        ATTN_TRY(add(change, &spec, is_turned, target, err));
+    change->is_used = true;
+    change->n_dim = spec.rank;
+    memcpy(change->shape, spec.shape, sizeof spec.shape);
+    return ATTN_OK;
+}
+
+/* The changes of the base model come first: modules that are saved and products lie above it. */
 static enum attn_status apply(struct attn_adapter *adapter,
                               const struct attn_adapter_target *target, struct attn_error *err)
 {
-    for (size_t i = 0; i < adapter->n; i++) {
-        struct attn_adapter_change *change = &adapter->changes[i];
-        struct attn_weight_spec spec;
-        enum attn_weight_kind kind;
-        bool is_turned;
-
-        const char *name =
-            target->is_part ? attn_tensor_names_of_part(change->tensor) : change->tensor;
-
-        if (!attn_weights_find(target->config, name, &spec))
-            continue;
-        kind = spec.rule->kind;
-        is_turned = kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX ||
-                    kind == ATTN_WEIGHT_TENSOR;
-        ATTN_TRY(check_change(adapter, change, &spec, is_turned, target, err));
-        if (change->whole.data)
-            attn_weights_replace(target->weights, target->config, &spec, &change->whole);
-        else
-            ATTN_TRY(add(change, &spec, is_turned, target, err));
-        change->is_used = true;
-        change->n_dim = spec.rank;
-        memcpy(change->shape, spec.shape, sizeof spec.shape);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < adapter->n; i++)
+            if (adapter->changes[i].is_of_base == (pass == 0))
+                ATTN_TRY(apply_change(adapter, &adapter->changes[i], target, err));
     return ATTN_OK;
 }
 

@@ -17,6 +17,7 @@ struct attn_adapter_change {
     const char *name;         /* of `a`, or of `whole`; borrowed from the file */
     struct attn_tensor a, b;  /* [r, in], [out, r] */
     struct attn_tensor whole; /* the new tensor; data is NULL for a low-rank change */
+    bool is_of_base;          /* `whole` is a tensor of the base model, not of a saved module */
     size_t rank;              /* r */
     int n_dim; /* dimensions of the tensor in the model, once applied, and their sizes: */
     size_t shape[ATTN_WEIGHT_MAX_RANK];
