@@ -57,13 +57,13 @@ struct reading {
     enum form form;
     const char *folder;
     struct attn_source source;
-    const struct attn_node *nodes[3]; /* objects with its keys, or NULL; the first counts */
+    const struct attn_node *nodes[4]; /* objects with its keys, or NULL; the first counts */
     /* Of the config, in which they may be missing: NULL, SIZE_MAX or -1. */
     const char *version, *hook_out; /* the second is the name of a tensor */
     size_t head, layer;
-    int class, activation, passed;    /* indices of words */
-    bool has_one_threshold;           /* for all features */
-    struct attn_tensor_entry *arrays; /* [n] in the store */
+    int class, activation, io, passed; /* indices of words */
+    bool has_one_threshold;            /* for all features */
+    struct attn_tensor_entry *arrays;  /* [n] in the store */
     size_t n;
     struct attn_error *err;
 };
@@ -92,6 +92,12 @@ struct key {
 
 enum { ANY = BIT(N_FORM) - 1, SCOPE = BIT(SCOPE_1) | BIT(SCOPE_2) };
 
+/* What TransformerLens changed in the model before its tensors were taken. */
+static const char changed[] =
+    "a model of TransformerLens was changed in this way before the dictionary was trained: without "
+    "the key it is read for the tensors of the model as it is given";
+
+/* The keys that are read, or that have one value that is. */
 static const struct key keys[] = {
     {BIT(LENS), "sae_lens_version", TEXT, INTO(version)},
     {BIT(LENS), "architecture", WORD, INTO(made.kind), "standard|jumprelu|topk|gated"},
@@ -105,8 +111,13 @@ static const struct key keys[] = {
     {BIT(OLD), "hook_head_index|hook_point_head_index", SIZE, INTO(head)},
     {BIT(LENS), "apply_b_dec_to_input", FLAG, INTO(made.is_centered)},
     {BIT(LENS), "rescale_acts_by_decoder_norm", FLAG, INTO(made.is_scaled)},
+    {BIT(LENS), "reshape_activations", WORD, INTO(passed), "none|hook_z"},
+    {BIT(LENS), "center_writing_weights", WORD, INTO(passed), "false", changed},
+    {BIT(LENS), "fold_value_biases", WORD, INTO(passed), "false", changed},
+    {BIT(LENS), "refactor_factored_attn_matrices", WORD, INTO(passed), "false", changed},
     {SCOPE, "type", WORD, INTO(passed), "sae", transcoder},
     {SCOPE, "architecture", WORD, INTO(passed), "jump_relu"},
+    {SCOPE, "affine_connection", WORD, INTO(passed), "false", transcoder},
     {SCOPE, "hf_hook_point_in", TEXT, INTO(made.hook)},
     {SCOPE, "hf_hook_point_out", TEXT, INTO(hook_out)},
     {BIT(LEARNING), "dict_class", WORD, INTO(class),
@@ -114,6 +125,7 @@ static const struct key keys[] = {
      "JumpReluAutoEncoder"},
     {BIT(LEARNING), "submodule_name", TEXT, INTO(made.hook)},
     {BIT(LEARNING), "layer", SIZE, INTO(layer)},
+    {BIT(LEARNING), "io", WORD, INTO(io), "out|in", transcoder},
     {BIT(SPARSIFY), "activation", WORD, INTO(passed), "topk"},
     {BIT(SPARSIFY), "signed", WORD, INTO(passed), "false"},
     {BIT(SPARSIFY), "transcode", WORD, INTO(passed), "false", transcoder},
@@ -121,6 +133,23 @@ static const struct key keys[] = {
     {ANY, "k", SIZE, INTO(made.k)},
     {ANY, "d_in|activation_dim", SIZE, INTO(made.d)},
     {ANY, "d_sae|dict_size|width|num_latents", SIZE, INTO(made.n)},
+};
+
+/* The keys without effect on a feature: where and how it was trained, the size of the encoder, the
+ * type of numbers. Configs of sae-lens before version 6 and of dictionary_learning hold all of a
+ * training, of which their libraries read nothing but the keys above; the other ones are the fields
+ * of a class, where a key that is in neither list is refused. */
+static const char *const without[N_FORM] = {
+    [LENS] = "dtype|device|metadata|model_name|model_class_name|model_from_pretrained_kwargs|"
+             "dataset_path|dataset_trust_remote_code|context_size|prepend_bos|neuronpedia_id|"
+             "exclude_special_tokens|seqpos_slice|hook_layer|hook_layer_out|hook_head_index_out|"
+             "hf_hook_name|hf_hook_name_out|sae_lens_training_version|decoder_init_norm|"
+             "l0_coefficient|l0_warm_up_steps|l1_coefficient|l1_warm_up_steps|lp_norm|"
+             "pre_act_loss_coefficient|jumprelu_init_threshold|jumprelu_bandwidth|"
+             "jumprelu_sparsity_loss_mode|jumprelu_tanh_scale|jumprelu_ste_to_input|target_l0|"
+             "use_sparse_activations|aux_loss_coefficient",
+    [SCOPE_2] = "model_name|l0",
+    [SPARSIFY] = "expansion_factor|normalize_decoder|multi_topk",
 };
 
 /* Finds the object that has KEY, whose name in it is copied to NAME; NULL: none has. */
@@ -175,6 +204,37 @@ static enum attn_status read_key(struct reading *r, const struct key *key)
     return key->hint ? attn_error_hint(r->err, "%s", key->hint) : ATTN_UNSUPPORTED;
 }
 
+/* Whether the config is of sae-lens before version 6. */
+static bool is_old(const struct reading *r)
+{
+    return r->form == LENS && (!r->version || strtol(r->version, NULL, 10) < 6);
+}
+
+/* Whether configs of R have KEY. */
+static bool has_key(const struct reading *r, const struct key *key)
+{
+    return (key->forms & (BIT(r->form) | (is_old(r) ? BIT(OLD) : 0))) != 0;
+}
+
+/* Refuses a key that is set and that nobody knows. */
+static enum attn_status check_keys(const struct reading *r)
+{
+    const bool is_closed = r->nodes[1] && without[r->form] && !is_old(r);
+    const struct attn_node *node = is_closed ? attn_node_first(r->nodes[1]) : NULL;
+
+    for (; node; node = attn_node_next(node)) {
+        const char *name = attn_node_key(node);
+        bool is_known = attn_node_is_null(node) || find_word(without[r->form], name) >= 0;
+
+        for (size_t i = 0; i < sizeof keys / sizeof *keys && !is_known; i++)
+            is_known = has_key(r, &keys[i]) && find_word(keys[i].names, name) >= 0;
+        if (!is_known)
+            return ATTN_JSON_REFUSE(r->made.config, r->err, ATTN_UNSUPPORTED, name,
+                                    "is set, which may change the result and is not read");
+    }
+    return ATTN_OK;
+}
+
 /* Reads the config, if there is one. */
 static enum attn_status read_config(struct reading *r)
 {
@@ -187,14 +247,16 @@ static enum attn_status read_config(struct reading *r)
         ATTN_TRY(attn_json_read_part(&r->source, name, NULL, &made->config, r->err));
         r->nodes[1] = attn_json_root(made->config);
         r->nodes[0] = attn_node_find(r->nodes[1], r->form == LEARNING ? "trainer" : "metadata");
-        r->nodes[2] = attn_node_find(r->nodes[1], "activation_fn_kwargs");
+        r->nodes[2] =
+            attn_node_find(r->nodes[1], r->form == LEARNING ? "buffer" : "activation_fn_kwargs");
+        for (int i = 0; i < 2 && !r->nodes[3] && r->form == LENS; i++)
+            if (r->nodes[i])
+                r->nodes[3] = attn_node_find(r->nodes[i], "model_from_pretrained_kwargs");
     }
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const bool is_old = r->form == LENS && (!r->version || strtol(r->version, NULL, 10) < 6);
-
-        if ((keys[i].forms & (BIT(r->form) | (is_old ? BIT(OLD) : 0))) != 0)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (has_key(r, &keys[i]))
             ATTN_TRY(read_key(r, &keys[i]));
-    }
+    ATTN_TRY(check_keys(r));
     if (r->form == LEARNING) {
         if (r->class < 0)
             return ATTN_JSON_REFUSE(made->config, r->err, ATTN_UNSUPPORTED, "dict_class",
@@ -265,9 +327,11 @@ static void find_hook(const struct reading *r, struct attn_location *at)
     const char *rest;
     int layer = 0;
 
-    if (r->form == LEARNING) {
-        if (r->layer < SIZE_MAX && (!r->made.hook || strncmp(r->made.hook, "resid_post", 10) == 0))
-            at->site = ATTN_SITE_RESID_POST, at->layer = (int)r->layer;
+    if (r->form == LEARNING) { /* a buffer that has a layer is of heads */
+        if (r->layer < SIZE_MAX && !(r->nodes[2] && attn_node_find(r->nodes[2], "layer")) &&
+            (!r->made.hook || strncmp(r->made.hook, "resid_post", 10) == 0))
+            at->site = r->io > 0 ? ATTN_SITE_RESID_PRE : ATTN_SITE_RESID_POST,
+            at->layer = (int)r->layer;
         return;
     }
     rest = read_layer(r->made.hook, r->form == LENS ? "blocks." : "model.layers.", &layer);
