@@ -445,6 +445,10 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
         if (attn_hub_read_root(name, &hub))
             return report_root(&catalog, name, &hub, err);
         *found = (struct attn_catalog_found){.source = {.name = name, .directory = name}};
+        if (attn_source_has_part(&found->source, "modules.json") &&
+            attn_path_join(name, "0_Transformer", found->directory) &&
+            attn_path_is_folder(found->directory)) /* a sentence model before version 2 */
+            found->source.directory = found->directory;
         return use_directory(found, name, NULL, false, err);
     }
     part = find_part(name);

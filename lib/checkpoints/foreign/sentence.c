@@ -17,16 +17,22 @@
 #include "base/os/os.h"
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
+#include "base/text/path.h"
 #include "formats/json.h"
 #include "input/sequence.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 
+/* The folder of a Transformer before version 2 of sentence-transformers; the others are beside it.
+ */
+#define INNER "0_Transformer"
+
 struct sentence_reader {
-    const struct attn_source *source;
+    const struct attn_source *source; /* of modules.json */
     struct attn_model *model;
-    size_t width; /* width of the vector after the modules read so far */
+    const char *inner; /* the folder of the Transformer in it, or "" */
+    size_t width;      /* width of the vector after the modules read so far */
 };
 
 static enum attn_status refuse(const struct attn_json *json, const char *key, const char *value,
@@ -185,8 +191,10 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
     ATTN_TRY(attn_json_get_string(modules, node, "type", &type, err));
     ATTN_TRY(attn_json_get_string(modules, node, "path", &path, err));
     kind = strrchr(type, '.') ? strrchr(type, '.') + 1 : type;
+    if (kind > type && strncmp(type, "sentence_transformers.", 22) != 0 && !reader->model->code)
+        ATTN_TRY(ATTN_NEW(reader->model->code, attn_strndup(type, (size_t)(kind - type) - 1, err)));
     if (i == 0 && strcmp(kind, "Transformer") == 0)
-        return path[0] == '\0' ? ATTN_OK : refuse(modules, "path", path, err);
+        return strcmp(path, reader->inner) == 0 ? ATTN_OK : refuse(modules, "path", path, err);
     if (i > 1 && strcmp(kind, "Normalize") == 0 && !is_full) {
         sentence->n_step++;
         return ATTN_OK;
@@ -277,19 +285,40 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
                                       struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *prompts = attn_node_find(root, "prompts");
+    static const char *const others[] = {"dot", "euclidean", "manhattan"};
     const char *similarity = "cosine", *name = NULL;
-    size_t most = reader->model->config.n_ctx;
+    size_t i = 0, most = reader->model->config.n_ctx;
 
     ATTN_TRY(attn_json_get_size(json, root, "max_seq_length", 1, SIZE_MAX >> 11, &most, err));
     ATTN_TRY(attn_json_get_string(json, root, "similarity_fn_name", &similarity, err));
     ATTN_TRY(attn_json_get_string(json, root, "default_prompt_name", &name, err));
     if (most < reader->model->config.n_ctx)
         reader->model->config.n_ctx = most;
-    if (strcmp(similarity, "cosine") != 0)
+    while (i < sizeof others / sizeof *others && strcmp(similarity, others[i]) != 0)
+        i++;
+    if (i < sizeof others / sizeof *others)
+        reader->model->sentence.similarity = others[i];
+    else if (strcmp(similarity, "cosine") != 0)
         return refuse(json, "similarity_fn_name", similarity, err);
     return prompts && attn_node_is_object(prompts)
                ? keep_prompts(&reader->model->sentence, prompts, name, err)
                : ATTN_OK;
+}
+
+/* Whether DIRECTORY is the folder of a Transformer in FOLDER. */
+static bool find_outer(const char *directory, char folder[ATTN_PATH_SIZE])
+{
+    size_t size = strlen(directory);
+
+    while (size > 0 && directory[size - 1] == '/')
+        size--;
+    if (size < sizeof INNER || size >= ATTN_PATH_SIZE ||
+        strncmp(directory + size - (sizeof INNER - 1), INNER, sizeof INNER - 1) != 0)
+        return false;
+    size -= sizeof INNER;
+    memcpy(folder, directory, size);
+    folder[size] = '\0';
+    return directory[size] == '/' && size > 0;
 }
 
 static enum attn_status read_sentence(const struct attn_source *source, struct attn_model *model,
@@ -298,18 +327,23 @@ static enum attn_status read_sentence(const struct attn_source *source, struct a
     static const char *const names[] = {"modules.json", "sentence_bert_config.json",
                                         "config_sentence_transformers.json"};
     struct attn_config *config = &model->config;
-    struct sentence_reader reader = {.source = source, .model = model};
+    char folder[ATTN_PATH_SIZE];
+    const struct attn_source outer = {.directory = folder};
+    const bool is_inner = source->directory && find_outer(source->directory, folder);
+    struct sentence_reader reader = {
+        .source = is_inner ? &outer : source, .model = model, .inner = is_inner ? INNER : ""};
 
     if (!source->directory || config->n_token == 0 || config->task != ATTN_TASK_VOCABULARY ||
-        !attn_source_has_part(source, names[0]))
+        !attn_source_has_part(reader.source, names[0]))
         return ATTN_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct attn_source *from = i == 1 ? source : reader.source;
         struct attn_json *json = NULL;
         enum attn_status status;
 
-        if (!attn_source_has_part(source, names[i]))
+        if (!attn_source_has_part(from, names[i]))
             continue;
-        ATTN_TRY(attn_json_read_part(source, names[i], i == 0 ? attn_json_any : NULL, &json, err));
+        ATTN_TRY(attn_json_read_part(from, names[i], i == 0 ? attn_json_any : NULL, &json, err));
         status = (i == 0 ? read_modules : read_settings)(&reader, json, err);
         attn_json_free(json);
         ATTN_TRY(status);

@@ -53,7 +53,8 @@ struct attn_sentence {
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
     struct attn_sentence_prompt *prompts; /* owns; [n_prompt] */
     size_t n_prompt;
-    bool omits_prompt;                        /* pools without the tokens of the prompt */
+    bool omits_prompt;      /* pools without the tokens of the prompt */
+    const char *similarity; /* static: how its users compare vectors, unless by the cosine */
     const struct attn_sentence_prompt *usual; /* the default prompt; NULL: no default */
 };
 

@@ -341,6 +341,10 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
         ATTN_TRY(attn_error_at(encode(labelling, err), ATTN_STAGE_INPUT, err));
         ATTN_TRY(attn_error_at(embed_all(labelling, err), ATTN_STAGE_MODEL, err));
     }
+    if (host->model->sentence.similarity)
+        attn_note(host->options.on_note, host->options.user, ATTN_NOTE_ASSUMED,
+                  "labels are compared by the cosine; 'similarity_fn_name' of this model is %s",
+                  host->model->sentence.similarity);
     return make_host(labelling, host, labelled, err);
 }
 
