@@ -30,7 +30,8 @@ static const struct attn_param model_rows[] = {
     ATTN_PARAM(TEXT, "vocab", "FILE", struct model_args, vocab,
                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
                "the name ends so; nanoGPT's meta.pkl, nanochat's tokenizer.pkl, llama2.c's "
-               "tokenizer.bin, Mistral's tekken.json, Qwen's qwen.tiktoken"),
+               "tokenizer.bin, Mistral's tekken.json, Qwen's qwen.tiktoken, "
+               "SentencePiece's tokenizer.model"),
 };
 
 const struct attn_param_list model_options = ATTN_PARAM_LIST("Model", model_rows);
@@ -372,6 +373,8 @@ static const char *tokenizer_part(const char *path)
            : path && text_ends_in(path, ".bin")         ? "tokenizer.bin"
            : path && text_ends_in(path, "tekken.json")  ? "tekken.json"
            : path && text_ends_in(path, ".tiktoken")    ? ".tiktoken"
+           : path && text_ends_in(path, ".model")       ? "tokenizer.model"
+           : path && text_ends_in(path, ".spm")         ? "tokenizer.model"
                                                         : "vocab.json";
 }
 

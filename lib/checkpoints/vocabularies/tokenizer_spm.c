@@ -273,11 +273,14 @@ static enum attn_status check_model(const struct side *side, struct attn_error *
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' is not a model of SentencePiece: it has no unknown piece",
                               attn_quote_string(side->file.path).text);
-    if (type != expected)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' is a model of SentencePiece of type '%s', expected '%s'",
-                              attn_quote_string(side->file.path).text,
-                              type < 4 ? types[type] : "unknown", types[expected]);
+    if (type != expected) { /* transformers 5 makes other ids of it than SentencePiece */
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is a model of SentencePiece of type '%s', expected '%s'",
+                       attn_quote_string(side->file.path).text, type < 4 ? types[type] : "unknown",
+                       types[expected]);
+        return attn_error_hint(err, "add tokenizer.json of the same repository; or give `ids` of "
+                                    "a run");
+    }
     if (side->settings[SUFFIX])
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' sets treat_whitespace_as_suffix, which is not supported",

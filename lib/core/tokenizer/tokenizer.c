@@ -175,25 +175,34 @@ static enum attn_status read_row(struct attn_tokenizer *tokenizer, const struct 
     return attn_tokenizer_files_read(tokenizer, source, found, err);
 }
 
+/* Whether the caller named a file of a vocabulary. */
+static bool is_vocabulary_given(const struct attn_source *source)
+{
+    return attn_source_override(source, "tokenizer.json") ||
+           attn_source_override(source, "tokenizer.model") ||
+           attn_source_override(source, "vocab.json") || attn_source_override(source, "vocab.txt");
+}
+
 /* Reads TOKENIZER from the files of SOURCE, whose class is FOUND. A requested file is read as it
  * is, so a class for other files does not count. */
 static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, struct attn_class *found,
                                       struct attn_error *err)
 {
+    const bool is_given = is_vocabulary_given(source);
     const bool is_json_given = attn_source_override(source, "tokenizer.json");
     const bool is_words_given = attn_source_override(source, "vocab.txt");
-    const bool is_given =
-        is_json_given || is_words_given || attn_source_override(source, "vocab.json");
+    const bool is_pieces_given = attn_source_override(source, "tokenizer.model");
     const struct attn_class_row *row = found->row;
 
     if (is_given && row &&
-        (is_words_given
-             ? row->form != ATTN_CLASS_WORDS && row->form != ATTN_CLASS_LETTERS
+        (is_words_given ? row->form != ATTN_CLASS_WORDS && row->form != ATTN_CLASS_LETTERS
+         : is_pieces_given
+             ? row->form != ATTN_CLASS_MERGES
              : row->form != ATTN_CLASS_BYTES || !attn_source_has_part(source, "merges.txt")))
         found->row = row = NULL;
-    if (!row && (is_given ? is_words_given : !found->name))
-        row = is_given            ? attn_class_row("Bert")
+    if (!row && (is_given ? is_words_given || is_pieces_given : !found->name))
+        row = is_given            ? attn_class_row(is_words_given ? "Bert" : "Llama")
               : attn_vocabularies ? attn_vocabularies->guess(source)
                                   : NULL;
     /* Marian's files take precedence, because transformers never reads its tokenizer.json. */
@@ -234,9 +243,7 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
-    const bool is_given = attn_source_override(source, "tokenizer.json") ||
-                          attn_source_override(source, "vocab.json") ||
-                          attn_source_override(source, "vocab.txt");
+    const bool is_given = is_vocabulary_given(source);
     struct attn_class found = {.row = NULL};
     enum attn_status status;
 

@@ -90,7 +90,8 @@ def _override(source: c.attn_source, overrides: dict) -> None:
             name = _OVERRIDES[what]
             if what == "vocab":
                 ends = {"tokenizer.json": "tokenizer.json", "vocab.txt": "vocab.txt", ".pkl": "meta.pkl", ".bin": "tokenizer.bin",
-                        "tekken.json": "tekken.json", ".tiktoken": ".tiktoken"}
+                        "tekken.json": "tekken.json", ".tiktoken": ".tiktoken",
+                        ".model": "tokenizer.model", ".spm": "tokenizer.model"}
                 name = next((part for end, part in ends.items() if os.fsdecode(path_bytes(path, what)).endswith(end)), name)
             items.append(c.attn_override(name.encode(), path_bytes(path, what)))
     if items:
