@@ -106,6 +106,46 @@ START_TEST(writes_what_jinja2_writes)
 }
 END_TEST
 
+START_TEST(writes_numbers_and_texts_as_python)
+{
+    static const char *const cases[][2] = {
+        {"{{ 99999999999999999999 }}{{ -99999999999999999999 }}{{ [9223372036854775808] }}",
+         "99999999999999999999-99999999999999999999[9223372036854775808]"},
+        {"{{ -9223372036854775808 == -9223372036854775807 - 1 }}{{ {'a': 2e0, "
+         "'b': 18446744073709551615} | tojson }}",
+         "True{\"a\": 2.0, \"b\": 18446744073709551615}"},
+        {"{% set x = 99999999999999999999 %}{{ x == x }}{{ x == 1 }}{{ x is integer }}"
+         "{{ x is number }}{{ x is string }}{{ x | string | length }}{{ '%s' % x }}",
+         "TrueFalseTrueTrueFalse2099999999999999999999"},
+        {"{{ 1e-5 }} {{ 1.5e3 }} {{ 1E+5 }} {{ 1e22 }} {{ l[1e0 | int] }}",
+         "1e-05 1500.0 100000.0 1e+22 1"},
+        {"{{ 'abA' | unique | join }}{{ 'abA' | unique(case_sensitive=true) | join }}"
+         "{{ ['b', 'B', 1, 1.0, true, none, 'b'] | unique | list }}"
+         "{{ [{'a': 'x'}, {'a': 'X'}, {'a': 'y'}] | unique(attribute='a') | list }}",
+         "ababA['b', 1, None][{'a': 'x'}, {'a': 'y'}]"},
+        {"{{ 'a-b-c'.partition('-') }}{{ 'a-b-c'.rpartition('-') }}{{ 'ab'.partition('-') }}"
+         "{{ 'ab'.rpartition('-') }}{{ ''.partition('-') }}{{ 'a--b'.rpartition('--')[2] }}",
+         "('a', '-', 'b-c')('a-b', '-', 'c')('ab', '', '')('', '', 'ab')('', '', '')b"},
+        {"{{ '12'.isdigit() }}{{ ''.isdigit() }}{{ '1a'.isdigit() }}{{ '\xc3\xa9'.isdigit() }}"
+         "{{ '7'.isdecimal() }}",
+         "TrueFalseFalseFalseTrue"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], cases[i][1]);
+    expect_failure("{{ 9223372036854775808 + 1 }}", "'t' line 1: an integer has more than 64 bits");
+    expect_failure("{{ 1 < 9223372036854775808 }}", "'t' line 1: an integer has more than 64 bits");
+    expect_failure("{{ 1e19 == 10000000000000000000 }}",
+                   "'t' line 1: an integer has more than 64 bits");
+    expect_failure("{{ '\xc2\xb2'.isdigit() }}",
+                   "'t' line 1: digits outside of ASCII are not supported");
+    expect_failure("{{ [[]] | unique | list }}", "'t' line 1: unhashable type: 'list'");
+    expect_failure("{{ 'a'.partition('') }}", "'t' line 1: 'partition' needs a separator");
+    expect_failure("{{ 1e }}", "'t' line 1: this form of a number is not supported");
+    expect_failure("{{ 1e- }}", "'t' line 1: this form of a number is not supported");
+}
+END_TEST
+
 START_TEST(refuses_by_name_and_line)
 {
     expect_failure("\n{{ raise_exception('no \"tools\"') }}", "'t' line 2: no \"tools\"");
@@ -243,5 +283,6 @@ START_TEST(takes_variables_and_tools)
 }
 END_TEST
 
-ATTN_SUITE("template", writes_what_jinja2_writes, refuses_by_name_and_line, stops_hostile_templates,
+ATTN_SUITE("template", writes_what_jinja2_writes, writes_numbers_and_texts_as_python,
+           refuses_by_name_and_line, stops_hostile_templates,
            continues_the_last_message_and_finds_the_users_words, takes_variables_and_tools)

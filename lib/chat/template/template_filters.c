@@ -302,21 +302,46 @@ static struct attn_value sort(struct attn_machine *machine, struct attn_value na
     return list;
 }
 
-/* unique, min, max, sum */
+/* The first of equal items, and of texts that differ by their case unless that counts. */
+static struct attn_value choose_unique(struct attn_machine *machine, struct attn_value name,
+                                       struct attn_value value, given_values given)
+{
+    const struct attn_value no = attn_value_bool(false), none = attn_value_none();
+    const bool is_exact =
+        attn_value_is_true(attn_given_value(machine, given, 0, "case_sensitive", no));
+    const struct attn_value path = attn_given_value(machine, given, 1, "attribute", none);
+    const struct attn_value_list list = attn_value_iterate(machine, value);
+    struct attn_value result = attn_value_list_of(machine, ATTN_IS_GENERATOR);
+    struct attn_value seen = attn_value_list_of(machine, ATTN_IS_LIST);
+
+    (void)name;
+    for (size_t i = 0; i < list.n && attn_machine_is_alive(machine); i++) {
+        struct attn_value key = list.items[i];
+
+        if (path.kind != ATTN_IS_NONE)
+            key = follow(machine, key, path);
+        if (key.kind == ATTN_IS_LIST || key.kind == ATTN_IS_DICT)
+            return attn_machine_fail(machine, "unhashable type: '%s'", attn_value_type(key));
+        if (!is_exact && key.kind == ATTN_IS_STRING)
+            key = attn_value_change_case(machine, key, "lower");
+        if (attn_value_contains(machine, seen, key))
+            continue;
+        attn_value_append(machine, seen, key);
+        attn_value_append(machine, result, list.items[i]);
+    }
+    return result;
+}
+
+/* min, max, sum */
 static struct attn_value reduce(struct attn_machine *machine, struct attn_value name,
                                 struct attn_value value, given_values given)
 {
-    const bool is_sum = attn_value_is(name, "sum"), is_unique = attn_value_is(name, "unique");
-    const bool is_max = attn_value_is(name, "max");
+    const bool is_sum = attn_value_is(name, "sum"), is_max = attn_value_is(name, "max");
     const struct attn_value_list list = attn_value_iterate(machine, value);
-    struct attn_value result = attn_value_int(0), seen = {0};
+    struct attn_value result = attn_value_int(0);
 
     (void)given;
-    if (is_unique) {
-        seen = result = attn_value_list_of(machine, ATTN_IS_GENERATOR);
-        seen.kind = ATTN_IS_LIST;
-    }
-    if (!is_unique && !is_sum && list.n == 0)
+    if (!is_sum && list.n == 0)
         return attn_value_missing(machine, attn_value_none(), attn_value_none(),
                                   "No aggregated item, sequence was empty.");
     for (size_t i = 0; i < list.n && attn_machine_is_alive(machine); i++) {
@@ -327,12 +352,9 @@ static struct attn_value reduce(struct attn_machine *machine, struct attn_value 
                                      attn_quote(name.text, name.size).text, attn_value_type(item));
         if (is_sum)
             result = attn_value_operate(machine, '+', result, item);
-        else if (is_unique && !attn_value_contains(machine, seen, item))
-            attn_value_append(machine, result, item);
-        else if (!is_unique &&
-                 (i == 0 || (attn_value_compare(machine, item, result, is_max ? ">" : "<") *
-                                 (is_max ? 1 : -1) >
-                             0)))
+        else if (i == 0 || (attn_value_compare(machine, item, result, is_max ? ">" : "<") *
+                                (is_max ? 1 : -1) >
+                            0))
             result = item;
     }
     return result;
@@ -437,6 +459,8 @@ static struct attn_value to_integer(struct attn_machine *machine, struct attn_va
     }
     if (value.kind == ATTN_IS_FLOAT && fabs(value.real) < 0x1p62)
         return attn_value_int((int64_t)value.real);
+    if (value.kind == ATTN_IS_LARGE)
+        return value;
     if (value.kind == ATTN_IS_INT || value.kind == ATTN_IS_BOOL)
         return attn_value_int(value.integer);
     if (value.kind == ATTN_IS_STRING && read_integer(machine, value, &integer))
@@ -517,7 +541,7 @@ static const struct filter {
                {"title", change_case, 0, 0, ""},
                {"tojson", dump_json, 0, 4, "ensure_ascii indent separators sort_keys"},
                {"trim", trim, 0, 1, "chars"},
-               {"unique", reduce, 0, 0, ""},
+               {"unique", choose_unique, 0, 2, "case_sensitive attribute"},
                {"upper", change_case, 0, 0, ""}};
 
 static const struct filter *find_filter(struct attn_value name)
@@ -613,11 +637,11 @@ static bool test_type(struct attn_machine *machine, struct attn_value name, stru
         {"boolean", kind == ATTN_IS_BOOL},
         {"true", kind == ATTN_IS_BOOL && value.integer},
         {"false", kind == ATTN_IS_BOOL && !value.integer},
-        {"integer", kind == ATTN_IS_INT},
+        {"integer", kind == ATTN_IS_INT || kind == ATTN_IS_LARGE},
         {"float", kind == ATTN_IS_FLOAT},
         {"string", kind == ATTN_IS_STRING},
         {"mapping", kind == ATTN_IS_DICT},
-        {"number", attn_value_is_number(value)},
+        {"number", attn_value_is_number(value) || kind == ATTN_IS_LARGE},
         {"sequence", has_items && kind != ATTN_IS_VIEW && kind != ATTN_IS_GENERATOR},
         {"iterable", has_items || kind == ATTN_IS_LOOP},
         {"callable", kind == ATTN_IS_UNDEFINED || kind == ATTN_IS_MACRO || kind == ATTN_IS_METHOD ||

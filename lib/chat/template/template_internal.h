@@ -18,6 +18,7 @@ enum attn_value_kind {
     ATTN_IS_BOOL,
     ATTN_IS_INT,
     ATTN_IS_FLOAT,
+    ATTN_IS_LARGE, /* an integer beyond 64 bits, as its digits: nothing is computed with it */
     ATTN_IS_STRING,
     ATTN_IS_LIST,
     ATTN_IS_TUPLE,
@@ -40,7 +41,7 @@ struct attn_value {
         int64_t integer; /* INT, BOOL */
         double real;
         struct {
-            const char *text; /* STRING: UTF-8 [size]; FUNCTION */
+            const char *text; /* STRING: UTF-8 [size]; LARGE; FUNCTION */
             size_t size;
         };
         struct attn_value_list *list;        /* LIST, TUPLE, RANGE, VIEW, GENERATOR */
@@ -191,6 +192,9 @@ struct attn_value attn_value_string(const char *text, size_t size);
 struct attn_value attn_value_word(const char *text); /* a constant */
 struct attn_value attn_value_int(int64_t integer);
 struct attn_value attn_value_bool(bool is_true);
+/* Returns the integer of TEXT [size] in the pool: digits, perhaps after a minus. Fails if it has
+ * more digits than Python reads. */
+struct attn_value attn_value_whole(struct attn_machine *machine, const char *text, size_t size);
 struct attn_value attn_value_none(void);
 /* Copies TEXT to the pool and empties it. */
 struct attn_value attn_value_of_buffer(struct attn_machine *machine, struct attn_buffer *text);
@@ -207,6 +211,8 @@ const struct attn_value *attn_value_dict_find(struct attn_machine *machine,
                                               struct attn_value key);
 struct attn_value attn_value_missing(struct attn_machine *machine, struct attn_value object,
                                      struct attn_value name, const char *hint);
+/* Fails because an integer has more than 64 bits. */
+struct attn_value attn_value_fail_large(struct attn_machine *machine);
 /* Fails with the message about VALUE, which is undefined. */
 struct attn_value attn_value_fail(struct attn_machine *machine, struct attn_value value);
 

@@ -493,11 +493,20 @@ static struct attn_value evaluate_filter(struct attn_machine *machine, node *exp
 static struct attn_value evaluate_unary(struct attn_machine *machine, node *expression,
                                         struct attn_scope *scope)
 {
-    const struct attn_value value = evaluate(machine, expression->left, scope);
+    struct attn_value value = evaluate(machine, expression->left, scope);
     struct attn_value zero = attn_value_int(0);
 
     if (value.kind == ATTN_IS_UNDEFINED)
         return attn_value_fail(machine, value);
+    if (value.kind == ATTN_IS_LARGE && expression->op == '-') {
+        const bool is_negative = *value.text == '-';
+        struct attn_buffer text = {0};
+
+        attn_buffer_append_format(&text, "%s%.*s", is_negative ? "" : "-",
+                                  (int)value.size - is_negative, value.text + is_negative);
+        value = attn_value_of_buffer(machine, &text);
+        return attn_value_whole(machine, value.text, value.size);
+    }
     if (!attn_value_is_number(value))
         return attn_machine_fail(machine, "bad operand type for unary %c: '%s'", expression->op,
                                  attn_value_type(value));

@@ -20,6 +20,8 @@ static struct attn_value refuse_types(struct attn_machine *machine, int op, stru
 
     if (a.kind == ATTN_IS_UNDEFINED || b.kind == ATTN_IS_UNDEFINED)
         return attn_value_fail(machine, a.kind == ATTN_IS_UNDEFINED ? a : b);
+    if (a.kind == ATTN_IS_LARGE || b.kind == ATTN_IS_LARGE)
+        return attn_value_fail_large(machine);
     if (op == '+' && a.kind == ATTN_IS_STRING)
         return attn_machine_fail(machine, "can only concatenate str (not \"%s\") to str",
                                  attn_value_type(b));
@@ -71,8 +73,7 @@ static struct attn_value operate_integers(struct attn_machine *machine, int op, 
         if (a % b != 0 && (a < 0) != (b < 0))
             result += op == '%' ? b : -1;
     }
-    return is_whole ? attn_value_int(result)
-                    : attn_machine_fail(machine, "an integer has more than 64 bits");
+    return is_whole ? attn_value_int(result) : attn_value_fail_large(machine);
 }
 
 static struct attn_value operate_numbers(struct attn_machine *machine, int op, struct attn_value a,

@@ -243,6 +243,55 @@ static struct attn_value split(struct attn_machine *machine, struct attn_value m
 
 /* --- Other methods of strings ----------------------------------------------------------------- */
 
+/* partition, rpartition */
+static struct attn_value partition(struct attn_machine *machine, struct attn_value method,
+                                   struct attn_value text, const struct attn_given_values *given)
+{
+    const struct attn_value none = attn_value_word("");
+    struct attn_value list = attn_value_list_of(machine, ATTN_IS_LIST), parts[3];
+    const bool is_last = *method.text == 'r';
+
+    if (!attn_given_fits(machine, given, 1, 1, "", method))
+        return list;
+    if (given->items[0].kind != ATTN_IS_STRING || given->items[0].size == 0)
+        return attn_machine_fail(machine, "'%s' needs a separator",
+                                 is_last ? "rpartition" : "partition");
+    parts[1] = given->items[0];
+    if (is_last)
+        split_backwards(machine, text, parts[1], list);
+    else
+        split_at(machine, text, parts[1], 1, list);
+    if (!attn_machine_is_alive(machine))
+        return list;
+    parts[0] = parts[2] = list.list->items[0];
+    if (list.list->n > 1)
+        parts[2] = list.list->items[1];
+    else
+        parts[1] = parts[is_last ? 0 : 2] = none;
+    list = attn_value_list_of(machine, ATTN_IS_TUPLE);
+    for (int i = 0; i < 3; i++)
+        attn_value_append(machine, list, parts[i]);
+    return list;
+}
+
+/* isdigit, isdecimal. The digits of other scripts are not told apart. */
+static struct attn_value are_digits(struct attn_machine *machine, struct attn_value text)
+{
+    const struct attn_unicode_property *numbers = attn_unicode_property_find("n");
+    bool is_so = text.size > 0 && attn_machine_spend(machine, text.size);
+    uint32_t c;
+
+    for (size_t i = 0, n; i < text.size && is_so; i += n) {
+        n = attn_utf8_decode(text.text + i, text.size - i, &c);
+        n = n > 0 ? n : 1;
+        is_so = c >= '0' && c <= '9';
+        for (uint32_t k = numbers->begin; k < numbers->end && c >= 0x80; k++)
+            if (c >= attn_property_ranges[k].first && c <= attn_property_ranges[k].last)
+                return attn_machine_fail(machine, "digits outside of ASCII are not supported");
+    }
+    return attn_value_bool(is_so);
+}
+
 static struct attn_value starts_or_ends(struct attn_machine *machine, struct attn_value method,
                                         struct attn_value text,
                                         const struct attn_given_values *given)
@@ -376,6 +425,11 @@ static struct attn_value call_of_string(struct attn_machine *machine, struct att
             return attn_value_change_case(machine, text, cases[i]);
     if (attn_value_is(method, "split") || attn_value_is(method, "rsplit"))
         return split(machine, method, text, given);
+    if (attn_value_is(method, "partition") || attn_value_is(method, "rpartition"))
+        return partition(machine, method, text, given);
+    if ((attn_value_is(method, "isdigit") || attn_value_is(method, "isdecimal")) &&
+        attn_given_fits(machine, given, 0, 0, "", method))
+        return are_digits(machine, text);
     if (attn_value_is(method, "startswith") || attn_value_is(method, "endswith"))
         return starts_or_ends(machine, method, text, given);
     if (attn_value_is(method, "find") || attn_value_is(method, "rfind"))
@@ -468,6 +522,7 @@ static const char *const attributes[] = {
     [ATTN_IS_GENERATOR] = "close send throw gi_code gi_frame gi_running gi_yieldfrom",
     [ATTN_IS_BOOL] = of_integers,
     [ATTN_IS_INT] = of_integers,
+    [ATTN_IS_LARGE] = of_integers,
     [ATTN_IS_FLOAT] = "as_integer_ratio conjugate from_number fromhex hex imag is_integer real",
     [ATTN_IS_FUNCTION] = ""};
 

@@ -158,6 +158,7 @@ void attn_value_print(struct attn_machine *machine, struct attn_value value,
     case ATTN_IS_FLOAT:
         print_real(value.real, text);
         return;
+    case ATTN_IS_LARGE:
     case ATTN_IS_STRING:
         if (attn_machine_spend(machine, value.size / 64))
             attn_buffer_append(text, value.text, value.size);
@@ -319,7 +320,8 @@ static void dump(struct attn_machine *machine, struct attn_value value,
                 print_real(value.real, text);
             break;
         case ATTN_IS_INT:
-            attn_buffer_append_integer(text, value.integer);
+        case ATTN_IS_LARGE:
+            attn_value_print(machine, value, text);
             break;
         case ATTN_IS_STRING:
             dump_string(machine, value, style->is_ascii, text);
@@ -367,8 +369,9 @@ static struct attn_value read_scalar(struct attn_machine *machine,
             value.kind = ATTN_IS_FLOAT;
             is_held = attn_parse_double(token->text, token->size, &value.real);
         } else {
-            is_held =
-                attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &value.integer);
+            attn_buffer_append(&text, token->text, token->size);
+            value = attn_value_of_buffer(machine, &text);
+            value = attn_value_whole(machine, value.text, value.size);
         }
     }
     if (!is_held)

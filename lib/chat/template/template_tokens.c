@@ -177,7 +177,7 @@ static void read_number(struct lexer *lexer)
     const size_t room = lexer->size - lexer->at;
     const bool follows_dot = lexer->n > 0 && lexer->tokens[lexer->n - 1].op == '.';
     struct attn_value value = attn_value_int(0);
-    size_t n = 0;
+    size_t n = 0, end;
     bool is_whole = true;
 
     while (n < room && is_digit(text[n]))
@@ -187,14 +187,22 @@ static void read_number(struct lexer *lexer)
         for (n++; n < room && is_digit(text[n]);)
             n++;
     }
+    if (!follows_dot && n + 1 < room && (text[n] == 'e' || text[n] == 'E')) {
+        const size_t sign = text[n + 1] == '-' || text[n + 1] == '+';
+
+        is_whole = is_whole && !(n + 1 + sign < room && is_digit(text[n + 1 + sign]));
+        for (end = n + 1 + sign; end < room && is_digit(text[end]);)
+            n = ++end;
+    }
     if (n < room && (is_name(text[n]) || (text[n] & 0x80))) {
         attn_machine_fail(lexer->machine, "this form of a number is not supported");
         return;
     }
-    if (!is_whole)
+    if (is_whole)
+        value = attn_value_whole(lexer->machine, text, n);
+    else
         value.kind = ATTN_IS_FLOAT;
-    if (is_whole ? (n > 1 && *text == '0') || !attn_parse_int(text, n, 0, INT64_MAX, &value.integer)
-                 : !attn_parse_double(text, n, &value.real))
+    if (is_whole ? n > 1 && *text == '0' : !attn_parse_double(text, n, &value.real))
         attn_machine_fail(lexer->machine, "this form of a number is not supported");
     add(lexer, ATTN_TOKEN_CONSTANT, 0, value);
     lexer->at += n;

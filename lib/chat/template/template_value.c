@@ -1,6 +1,7 @@
 /* template_value.c - values of templates, and the memory and limits of the machine. */
 #include "base/memory.h"
 #include "base/text/fixed_text.h"
+#include "base/text/number.h"
 #include "template/template_internal.h"
 
 #include <math.h>
@@ -122,6 +123,20 @@ struct attn_value attn_value_word(const char *text)
 struct attn_value attn_value_int(int64_t integer)
 {
     return (struct attn_value){.kind = ATTN_IS_INT, .integer = integer};
+}
+
+struct attn_value attn_value_whole(struct attn_machine *machine, const char *text, size_t size)
+{
+    enum { MOST = 4300 }; /* digits */
+    struct attn_value value = attn_value_int(0);
+
+    if (attn_parse_int(text, size, INT64_MIN, INT64_MAX, &value.integer))
+        return value;
+    if (size > MOST + (*text == '-'))
+        return attn_machine_fail(machine, "an integer has more than %d digits", MOST);
+    value = attn_value_string(text, size);
+    value.kind = ATTN_IS_LARGE;
+    return value;
 }
 
 struct attn_value attn_value_bool(bool is_true)
@@ -268,6 +283,11 @@ struct attn_value attn_value_fail(struct attn_machine *machine, struct attn_valu
         is_none ? "" : " object", name.kind == ATTN_IS_INT ? (long long)name.integer : 0);
 }
 
+struct attn_value attn_value_fail_large(struct attn_machine *machine)
+{
+    return attn_machine_fail(machine, "an integer has more than 64 bits");
+}
+
 /* --- Asking values ---------------------------------------------------------------------------- */
 
 bool attn_value_is(struct attn_value value, const char *text)
@@ -319,16 +339,24 @@ bool attn_value_is_true(struct attn_value value)
 
 const char *attn_value_type(struct attn_value value)
 {
-    static const char *const names[] = {
-        [ATTN_IS_UNDEFINED] = "Undefined", [ATTN_IS_NONE] = "NoneType",
-        [ATTN_IS_BOOL] = "bool",           [ATTN_IS_INT] = "int",
-        [ATTN_IS_FLOAT] = "float",         [ATTN_IS_STRING] = "str",
-        [ATTN_IS_LIST] = "list",           [ATTN_IS_TUPLE] = "tuple",
-        [ATTN_IS_RANGE] = "range",         [ATTN_IS_DICT] = "dict",
-        [ATTN_IS_VIEW] = "dict_items",     [ATTN_IS_GENERATOR] = "generator",
-        [ATTN_IS_NAMESPACE] = "Namespace", [ATTN_IS_LOOP] = "LoopContext",
-        [ATTN_IS_MACRO] = "Macro",         [ATTN_IS_METHOD] = "builtin_function_or_method",
-        [ATTN_IS_FUNCTION] = "function"};
+    static const char *const names[] = {[ATTN_IS_UNDEFINED] = "Undefined",
+                                        [ATTN_IS_NONE] = "NoneType",
+                                        [ATTN_IS_BOOL] = "bool",
+                                        [ATTN_IS_INT] = "int",
+                                        [ATTN_IS_FLOAT] = "float",
+                                        [ATTN_IS_STRING] = "str",
+                                        [ATTN_IS_LARGE] = "int",
+                                        [ATTN_IS_LIST] = "list",
+                                        [ATTN_IS_TUPLE] = "tuple",
+                                        [ATTN_IS_RANGE] = "range",
+                                        [ATTN_IS_DICT] = "dict",
+                                        [ATTN_IS_VIEW] = "dict_items",
+                                        [ATTN_IS_GENERATOR] = "generator",
+                                        [ATTN_IS_NAMESPACE] = "Namespace",
+                                        [ATTN_IS_LOOP] = "LoopContext",
+                                        [ATTN_IS_MACRO] = "Macro",
+                                        [ATTN_IS_METHOD] = "builtin_function_or_method",
+                                        [ATTN_IS_FUNCTION] = "function"};
 
     return names[value.kind];
 }
@@ -399,12 +427,16 @@ bool attn_value_equals(struct attn_machine *machine, struct attn_value a, struct
     if (attn_value_is_number(a) && attn_value_is_number(b))
         return !isnan(attn_value_real(a)) && !isnan(attn_value_real(b)) &&
                compare_numbers(a, b) == 0;
+    if ((a.kind == ATTN_IS_LARGE && b.kind == ATTN_IS_FLOAT) ||
+        (b.kind == ATTN_IS_LARGE && a.kind == ATTN_IS_FLOAT))
+        attn_value_fail_large(machine);
     if (a.kind != b.kind)
         return false;
     switch ((enum attn_value_kind)a.kind) {
     case ATTN_IS_UNDEFINED:
     case ATTN_IS_NONE:
         return true;
+    case ATTN_IS_LARGE:
     case ATTN_IS_STRING:
         return a.size == b.size && attn_machine_spend(machine, a.size / 64) &&
                (a.size == 0 || memcmp(a.text, b.text, a.size) == 0);
@@ -452,6 +484,8 @@ int attn_value_compare(struct attn_machine *machine, struct attn_value a, struct
         return compare_lists(machine, a.list, b.list, op);
     if (a.kind == ATTN_IS_UNDEFINED || b.kind == ATTN_IS_UNDEFINED)
         attn_value_fail(machine, a.kind == ATTN_IS_UNDEFINED ? a : b);
+    if (a.kind == ATTN_IS_LARGE || b.kind == ATTN_IS_LARGE)
+        attn_value_fail_large(machine);
     attn_machine_fail(machine, "'%s' not supported between instances of '%s' and '%s'", op,
                       attn_value_type(a), attn_value_type(b));
     return 0;
