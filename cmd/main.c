@@ -41,27 +41,32 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
 }
 
 /* Makes `batch [OPTIONS] [FILE]` the call `run [OPTIONS] --items FILE --jsonl -`: a name for it, as
- * many programs have. Parses the options to tell FILE from their values. *ARGV receives the new
- * arguments, which the caller frees. */
+ * many programs have. FILE may be after --items. Parses the options to tell FILE from their values.
+ * *ARGV receives the new arguments, which the caller frees. */
 static enum attn_status read_batch(struct call *call, char ***argv, struct attn_error *err)
 {
     static char items[] = "--items", lines[] = "--jsonl", standard[] = "-";
     const struct question_args *args;
+    bool has_items;
     int n = 0;
 
     call->takes_file = true;
     ATTN_TRY(options_open(call, err));
     ATTN_TRY(options_parse(call, err));
     args = call->args;
-    if (args->prompt.plain.n > 1)
+    has_items = option_find_given(call, "items");
+    if (args->prompt.plain.n + has_items > 1)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
-                      "'%s' is a second file, expected one", args->prompt.plain.items[1]);
+                      "'%s' is a second file, expected one",
+                      args->prompt.plain.items[has_items ? 0 : 1]);
     *argv = calloc((size_t)call->argc + 4, sizeof **argv);
     if (!*argv)
         return attn_error_no_memory(err);
-    (*argv)[n++] = items;
-    (*argv)[n++] =
-        args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
+    if (!has_items) {
+        (*argv)[n++] = items;
+        (*argv)[n++] =
+            args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
+    }
     if (!outputs_are_wanted(&args->tables.output)) {
         (*argv)[n++] = lines;
         (*argv)[n++] = standard;
