@@ -282,7 +282,10 @@ START_TEST(refuses_every_malformed_index)
         "{\"weight_map\":{\"w\":\"\"}}",
         "{\"weight_map\":{\"w\":\"../a.safetensors\"}}",
         "{\"weight_map\":{\"w\":\"/a.safetensors\"}}",
-        "{\"weight_map\":{\"w\":\"x/a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\".//a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"./../a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"x/../../a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"c:/a.safetensors\"}}",
         "{\"weight_map\":{\"w\":\"x\\\\a.safetensors\"}}",
         "{\"weight_map\":{\"w\":\"a.safetensors\\u0000\"}}",
         "{\"weight_map\":{\"w\":\"a.bin\"}}",
@@ -301,7 +304,9 @@ START_TEST(refuses_every_malformed_index)
         assert_index_refused(texts[i], "model.safetensors.index.json'");
     assert_index_refused("{\"weight_map\":{\"w\":\"b.safetensors\"}}",
                          "cannot open './b.safetensors'");
-    assert_index_refused("{\"weight_map\":{\"v\":\"a.safetensors\"}}",
+    assert_index_refused("{\"weight_map\":{\"w\":\"x/a.safetensors\"}}",
+                         "cannot open './x/a.safetensors'");
+    assert_index_refused("{\"weight_map\":{\"v\":\"./a.safetensors\"}}",
                          "'v' is not in './a.safetensors'");
     ck_assert_int_eq(symlink("loop.safetensors", "loop.safetensors"), 0);
     assert_index_refused("{\"weight_map\":{\"w\":\"loop.safetensors\"}}",

@@ -93,20 +93,23 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
                                      struct attn_error *err)
 {
     const char *tensor = attn_node_key(member), *file = attn_node_string(member);
-    const size_t size = file ? strlen(file) : 0, suffix = strlen(ending);
+    size_t size, suffix = strlen(ending);
 
+    while (file && strncmp(file, "./", 2) == 0)
+        file += 2;
     if (!file)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is no string, expected the name of a "
                               "file",
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text);
-    /* The file must lie beside the index: its name has no path. */
-    if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "/\\:") ||
-        strstr(file, ".."))
+    size = strlen(file);
+    /* The file must lie beside the index, or below it. */
+    if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "\\:") ||
+        *file == '/' || strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "
-                              "file in the same directory",
+                              "file in the same directory or below it",
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text,
                               attn_quote_string(file).text, ending);
