@@ -285,9 +285,10 @@ static enum attn_status check_values(const struct attn_adapter *adapter,
     const enum attn_dtype dtype = entry->tensor.dtype;
     struct attn_non_finite found;
 
-    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16)
+    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16 &&
+        dtype != ATTN_DTYPE_F64)
         return attn_refuse_in(err, ATTN_UNSUPPORTED, path_of(adapter), entry->name,
-                              "has another type than F32, F16 and BF16");
+                              "has another type than F32, F16, BF16 and F64");
     found = attn_tensor_find_non_finite(&entry->tensor);
     if (found.n_nan + found.n_infinite == 0)
         return ATTN_OK;

@@ -106,11 +106,12 @@ static enum attn_status find_tensor(const struct attn_tensor_files *files, const
     if (is_there && tensor->rank == rank && tensor->shape[0] > 0 &&
         tensor->shape[rank - 1] == last &&
         (tensor->dtype == ATTN_DTYPE_F32 || tensor->dtype == ATTN_DTYPE_F16 ||
-         tensor->dtype == ATTN_DTYPE_BF16))
+         tensor->dtype == ATTN_DTYPE_BF16 || tensor->dtype == ATTN_DTYPE_F64))
         return ATTN_OK;
-    return attn_refuse_in(err, ATTN_FORMAT, attn_tensor_files_path(files, 0), name,
-                          "is %s, expected F32, F16 or BF16 of %d dimension%s, the last of %zu",
-                          is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
+    return attn_refuse_in(
+        err, ATTN_FORMAT, attn_tensor_files_path(files, 0), name,
+        "is %s, expected F32, F16, BF16 or F64 of %d dimension%s, the last of %zu",
+        is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
 }
 
 /* Returns the vector of TENSOR, which has one axis. */

@@ -202,11 +202,11 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     return needs[rows[part].kind][rows[part].is_so];
 }
 
-/* Whether the kernels can convert DTYPE. F64 is accepted in GGUF files only. */
+/* Whether the kernels can convert DTYPE. */
 static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
     return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
-           (naming->dialect && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
+           dtype == ATTN_DTYPE_F64 || (naming->dialect && attn_dtype_block(dtype) > 1);
 }
 
 /* Returns the shape of RULE. For y and z, it is the shape of the norm of q or k, which depends on
@@ -240,8 +240,8 @@ static enum attn_status check_tensor(const struct binder *binder,
     if (!is_readable(binder->family, tensor->dtype))
         return attn_refuse_in(
             binder->err, ATTN_UNSUPPORTED, attn_tensor_files_path(binder->st, entry->shard),
-            entry->name, "has type %s, expected F32, F16 or BF16%s", attn_dtype_name(tensor->dtype),
-            binder->family->dialect ? ", or a type of blocks" : "");
+            entry->name, "has type %s, expected F32, F16, BF16 or F64%s",
+            attn_dtype_name(tensor->dtype), binder->family->dialect ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(shape[i], binder->config, binder->layer);
         is_same =
