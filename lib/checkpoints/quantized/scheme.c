@@ -299,8 +299,13 @@ static enum attn_status find_method(struct attn_scheme *scheme, enum attn_quanti
         method = "bitsandbytes"; /* older files have no method */
     while (method && i < sizeof methods / sizeof *methods && strcmp(methods[i].method, method) != 0)
         i++;
-    if (i == sizeof methods / sizeof *methods)
-        return refuse_text(scheme->json, "quant_method", method, err);
+    if (i == sizeof methods / sizeof *methods) {
+        refuse_text(scheme->json, "quant_method", method, err);
+        if (strcmp(method, "auto-round") == 0)
+            attn_error_hint(err, "auto-round exports the forms auto_gptq and auto_awq, too, which "
+                                 "are read, and so is a GGUF file");
+        return ATTN_UNSUPPORTED;
+    }
     if (method)
         scheme->quantizer = methods[i].quantizer;
     return ATTN_OK;
