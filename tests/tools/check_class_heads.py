@@ -119,9 +119,9 @@ def check(family, head, rng, folder, tool):
 
     single = measure(model, ids, types, answer)
     double = measure(peers.to_double(model), ids, types, answer)
-    suffix = "-id" if head == "MaskedLM" else ""
-    asked = ["--target" + suffix, f"{first}-{last}" if head == "QuestionAnswering" else str(target), "--metric", metric]
-    asked += ["--foil" + suffix, "0-0" if head == "QuestionAnswering" else str(foil)] if metric == "logit_diff" else []
+    prefix = "ids:" if head == "MaskedLM" else ""
+    asked = ["--target", f"{first}-{last}" if head == "QuestionAnswering" else f"{prefix}{target}", "--metric", metric]
+    asked += ["--foil", "0-0" if head == "QuestionAnswering" else f"{prefix}{foil}"] if metric == "logit_diff" else []
     asked += ["--at", str(at)] if of_tokens else []
     types = ["--types", peers.joined(types)] if types else []
     found = peers.arrays(tool, "run", "-m", directory, "--ids", peers.joined(ids), *asked, "--grad", "--sites", "logits,embed", *types)

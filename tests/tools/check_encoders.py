@@ -80,7 +80,7 @@ def compare(found, expected, off, largest, times, share):
 
 def stack(sites):
     """As expected/K.npz has them."""
-    n = sum(name.endswith("hook_pattern") for name in sites)
+    n = sum(name.startswith("blocks.") and name.endswith("hook_pattern") for name in sites)
     last = f"blocks.{n - 1}.hook_"
     end = sites.get(last + "conv_out", sites.get(last + "normalized_resid_post", sites[last + "resid_post"]))
     made = {"attn": np.stack([sites[f"blocks.{i}.attn.hook_pattern"] for i in range(n)]),
