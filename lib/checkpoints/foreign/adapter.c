@@ -613,8 +613,7 @@ static enum attn_status check_change(const struct attn_adapter *adapter,
                    attn_shape_text(spec->rank, spec->shape, shape));
     if (is_table && is_whole)
         return attn_error_hint(err, "a table with other rows than the base model's is read from a "
-                                    "whole model: merge the adapter with peft"),
-               ATTN_FORMAT;
+                                    "whole model: merge the adapter with peft");
     return hint_base(adapter, ATTN_FORMAT, err);
 }
 

@@ -146,10 +146,13 @@ static const struct attn_class_row rows[] = {
  * of any kind. */
 static const struct attn_class_row *guess_row(const struct attn_source *source)
 {
+    if (attn_source_override(source, "tokenizer.model"))
+        return attn_class_row("Llama");
+    if (attn_source_override(source, "vocab.txt"))
+        return attn_class_row("Bert");
     if (attn_tokenizer_spm_is_marian(source))
         return attn_class_row("Marian");
-    if (attn_source_override(source, "vocab.txt") ||
-        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json")))
+    if (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"))
         return attn_class_row("Bert");
     if (attn_source_has_part(source, "tokenizer.model") &&
         !attn_source_has_part(source, "vocab.json"))

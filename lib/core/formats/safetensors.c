@@ -88,32 +88,24 @@ static int compare_files(const void *a, const void *b)
     return strcmp(((const struct mapping *)a)->file, ((const struct mapping *)b)->file);
 }
 
+/* Reads MEMBER of the weight_map, whose file must lie beside INDEX or below it. */
 static enum attn_status read_mapping(const struct attn_json *index, const struct attn_node *member,
                                      const char *ending, struct mapping *mapping,
                                      struct attn_error *err)
 {
     const char *tensor = attn_node_key(member), *file = attn_node_string(member);
-    size_t size, suffix = strlen(ending);
+    const size_t size = file ? strlen(file) : 0, suffix = strlen(ending);
 
-    while (file && strncmp(file, "./", 2) == 0)
-        file += 2;
-    if (!file)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' in the weight_map of '%s' is no string, expected the name of a "
-                              "file",
-                              attn_quote_string(tensor).text,
-                              attn_quote_string(attn_json_name(index)).text);
-    size = strlen(file);
-    /* The file must lie beside the index, or below it. */
     if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "\\:") ||
-        *file == '/' || strstr(file, ".."))
+        strncmp(file, ".//", 3) == 0 || *file == '/' || strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "
+                              "'%s' in the weight_map of '%s' is %s%s%s, expected the name of a %s "
                               "file in the same directory or below it",
                               attn_quote_string(tensor).text,
-                              attn_quote_string(attn_json_name(index)).text,
-                              attn_quote_string(file).text, ending);
-    *mapping = (struct mapping){tensor, file};
+                              attn_quote_string(attn_json_name(index)).text, file ? "'" : "",
+                              file ? attn_quote_string(file).text : "no string", file ? "'" : "",
+                              ending);
+    *mapping = (struct mapping){tensor, file + (strncmp(file, "./", 2) == 0 ? 2 : 0)};
     return ATTN_OK;
 }
 

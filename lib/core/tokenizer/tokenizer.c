@@ -115,7 +115,8 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-static bool has_vocabulary(const struct attn_source *source)
+/* Whether SOURCE has a file of a vocabulary, or if IS_GIVEN, the caller named one. */
+static bool has_vocabulary(const struct attn_source *source, bool is_given)
 {
     static const char *const names[] = {
         "tokenizer.json",          "vocab.json", "vocab.txt",  "tokenizer.model", "spiece.model",
@@ -123,7 +124,8 @@ static bool has_vocabulary(const struct attn_source *source)
     bool has_any = false;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        has_any = has_any || attn_source_has_part(source, names[i]);
+        has_any = has_any || (is_given ? attn_source_override(source, names[i]) != NULL
+                                       : attn_source_has_part(source, names[i]));
     return has_any;
 }
 
@@ -139,7 +141,7 @@ static enum attn_status check_files(const struct attn_source *source,
         [ATTN_CLASS_MERGES] = {"tokenizer.model"}};
     const struct attn_quote where =
         attn_quote_string(source->directory ? source->directory : source->name);
-    const bool has_any = has_vocabulary(source);
+    const bool has_any = has_vocabulary(source, false);
     const struct attn_opener *opener = attn_opener_of(source);
     const char *first = row && row->file ? row->file : row ? files[row->form][0] : NULL;
 
@@ -175,21 +177,13 @@ static enum attn_status read_row(struct attn_tokenizer *tokenizer, const struct 
     return attn_tokenizer_files_read(tokenizer, source, found, err);
 }
 
-/* Whether the caller named a file of a vocabulary. */
-static bool is_vocabulary_given(const struct attn_source *source)
-{
-    return attn_source_override(source, "tokenizer.json") ||
-           attn_source_override(source, "tokenizer.model") ||
-           attn_source_override(source, "vocab.json") || attn_source_override(source, "vocab.txt");
-}
-
 /* Reads TOKENIZER from the files of SOURCE, whose class is FOUND. A requested file is read as it
  * is, so a class for other files does not count. */
 static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, struct attn_class *found,
                                       struct attn_error *err)
 {
-    const bool is_given = is_vocabulary_given(source);
+    const bool is_given = has_vocabulary(source, true);
     const bool is_json_given = attn_source_override(source, "tokenizer.json");
     const bool is_words_given = attn_source_override(source, "vocab.txt");
     const bool is_pieces_given = attn_source_override(source, "tokenizer.model");
@@ -201,15 +195,13 @@ static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
              ? row->form != ATTN_CLASS_MERGES
              : row->form != ATTN_CLASS_BYTES || !attn_source_has_part(source, "merges.txt")))
         found->row = row = NULL;
-    if (!row && (is_given ? is_words_given || is_pieces_given : !found->name))
-        row = is_given            ? attn_class_row(is_words_given ? "Bert" : "Llama")
-              : attn_vocabularies ? attn_vocabularies->guess(source)
-                                  : NULL;
+    if (!row && (is_given ? is_words_given || is_pieces_given : !found->name) && attn_vocabularies)
+        row = attn_vocabularies->guess(source);
     /* Marian's files take precedence, because transformers never reads its tokenizer.json. */
     if (is_json_given || (!is_given && attn_source_has_part(source, "tokenizer.json") &&
                           !(row && row->form == ATTN_CLASS_MARIAN)))
         return attn_tokenizer_json_read(tokenizer, source, found, err);
-    if (!is_given && (found->is_class || has_vocabulary(source)))
+    if (!is_given && (found->is_class || has_vocabulary(source, false)))
         ATTN_TRY(attn_class_check(found, source, err));
     if (!is_given)
         ATTN_TRY(check_files(source, found, row, err));
@@ -243,7 +235,7 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
-    const bool is_given = is_vocabulary_given(source);
+    const bool is_given = has_vocabulary(source, true);
     struct attn_class found = {.row = NULL};
     enum attn_status status;
 
@@ -278,7 +270,7 @@ static const struct attn_opener *find_opener(const struct attn_source *source)
         if ((*row)->is_vocabulary && (*row)->is_vocabulary(source))
             return *row;
     opener = attn_opener_of(source);
-    return opener && opener->no_vocabulary && !has_vocabulary(source) ? opener : NULL;
+    return opener && opener->no_vocabulary && !has_vocabulary(source, false) ? opener : NULL;
 }
 
 static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
@@ -288,7 +280,7 @@ static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
     struct attn_opened opened = {.note = NULL};
     enum attn_status status = opener->read(source, ATTN_MAP, &opened, err);
 
-    if (status == ATTN_OK && opener->no_vocabulary && !has_vocabulary(&opened.parts))
+    if (status == ATTN_OK && opener->no_vocabulary && !has_vocabulary(&opened.parts, false))
         status = attn_error_set(err, ATTN_FORMAT, "'%s' %s", attn_quote_string(source->name).text,
                                 opener->no_vocabulary);
     ATTN_THEN(status, read_files(tokenizer, &opened.parts, err));
