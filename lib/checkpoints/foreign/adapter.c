@@ -347,19 +347,24 @@ static enum attn_status read_pair(const struct attn_adapter *adapter,
 }
 
 /* Appends the tensor ENTRY, called NAME, which replaces one of the model. Beside an embedding and
- * an output matrix that are changed or saved, peft saves those of the base model, and saved ones
- * twice.
- */
+ * an output matrix, peft may save those of the base model, and a second copy of a saved module. */
 static enum attn_status append_whole(struct attn_adapter *adapter, const struct settings *settings,
                                      const struct attn_tensor_entry *entry, const char *name)
 {
-    const char *changed = strstr(name, ".base_layer.");
+    static const char twice[] = ".modules_to_save.";
+    const char *copy = strstr(name, twice), *changed = strstr(name, ".base_layer.");
     const char *at = changed ? changed : strstr(name, ".original_module.");
     struct attn_adapter_change *change = &adapter->changes[adapter->n];
-    char tensor[ATTN_WEIGHT_NAME_SIZE + 8];
+    char tensor[ATTN_WEIGHT_NAME_SIZE + 64];
 
-    if (strstr(name, ".modules_to_save."))
-        return ATTN_OK;
+    if (copy) {
+        snprintf(tensor, sizeof tensor, WRAPPED "%.*s.%s", (int)(copy - name), name,
+                 copy + strlen(twice));
+        return attn_tensor_files_find(adapter->files, tensor, NULL)
+                   ? ATTN_OK
+                   : attn_refuse_in(settings->err, ATTN_UNSUPPORTED, path_of(adapter), entry->name,
+                                    NO_CHANGE);
+    }
     adapter->n++;
     change->name = entry->name;
     change->whole = entry->tensor;
@@ -565,8 +570,7 @@ static enum attn_status hint_base(const struct attn_adapter *adapter, enum attn_
     return status;
 }
 
-/* Whether SPEC has a row for each token: the embedding, or the output matrix of a language model.
- */
+/* Whether SPEC has a row for each token: the embedding, or the output matrix. */
 static bool is_vocabulary(const struct attn_weight_spec *spec)
 {
     return spec->rule->part == ATTN_PART_EMBEDDING || spec->rule->part == ATTN_PART_OUTPUT_FOUND;
