@@ -474,11 +474,8 @@ int attn_value_compare(struct attn_machine *machine, struct attn_value a, struct
     if (attn_value_is_number(a) && attn_value_is_number(b))
         return compare_numbers(a, b);
     if (a.kind == ATTN_IS_STRING && b.kind == ATTN_IS_STRING) {
-        const size_t n = a.size < b.size ? a.size : b.size;
-        const int order = n > 0 ? memcmp(a.text, b.text, n) : 0;
-
-        attn_machine_spend(machine, n / 64 + 1);
-        return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+        attn_machine_spend(machine, (a.size < b.size ? a.size : b.size) / 64 + 1);
+        return attn_compare_texts(a.text, a.size, b.text, b.size);
     }
     if ((a.kind == ATTN_IS_LIST || a.kind == ATTN_IS_TUPLE) && a.kind == b.kind)
         return compare_lists(machine, a.list, b.list, op);

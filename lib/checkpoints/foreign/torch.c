@@ -73,19 +73,12 @@ static enum attn_status refuse(const struct reader *r, const char *what)
 
 /* --- Storages --------------------------------------------------------------------------------- */
 
-static int compare_bytes(const char *a, size_t n, const char *b, size_t m)
-{
-    const int order = memcmp(a, b, n < m ? n : m);
-
-    return order != 0 ? order : (n > m) - (n < m);
-}
-
 static int compare_storages(const void *a, const void *b)
 {
     const struct attn_pickle_storage *x = &((const struct storage *)a)->of;
     const struct attn_pickle_storage *y = &((const struct storage *)b)->of;
 
-    return compare_bytes(x->key, x->n_key, y->key, y->n_key);
+    return attn_compare_texts(x->key, x->n_key, y->key, y->n_key);
 }
 
 static struct storage *find_storage(const struct reader *r, const char *key, size_t n_key)
@@ -112,7 +105,7 @@ static enum attn_status list_storages(struct reader *r)
 
         if (of->n > SIZE_MAX / 16)
             return refuse(r, "has a storage larger than memory");
-        if (!last || compare_bytes(last->key, last->n_key, of->key, of->n_key) != 0)
+        if (!last || attn_compare_texts(last->key, last->n_key, of->key, of->n_key) != 0)
             r->storages[n_kept++] = r->storages[i];
         else if (last->dtype != of->dtype || last->n != of->n)
             return refuse(r, "has a storage of two types or sizes");
@@ -191,8 +184,8 @@ static enum attn_status read_zip(struct reader *r, struct attn_zip *zip)
         if (!is_member(member, pickle->name, n_folder, "/byteorder"))
             continue;
         r->names_order = true;
-        if (compare_bytes((const char *)r->file->data + member->begin, member->size, "little", 6) !=
-            0)
+        if (attn_compare_texts((const char *)r->file->data + member->begin, member->size, "little",
+                               6) != 0)
             return attn_error_set(r->err, ATTN_UNSUPPORTED,
                                   "'%s' has big-endian numbers, expected little-endian ones",
                                   r->path.text);
@@ -223,7 +216,7 @@ static enum attn_status check_head(const struct reader *r, int i, const struct a
 
     if (i == 0 && attn_pickle_type(pickle, value) == ATTN_PICKLE_OPAQUE)
         return attn_pickle_refuse(pickle, value, r->err);
-    if (i == 0 && !(text && compare_bytes(text, size, (const char *)magic, sizeof magic) == 0))
+    if (i == 0 && !(text && attn_compare_texts(text, size, (const char *)magic, sizeof magic) == 0))
         return refuse(r, "is a pickle, but not one of torch.save");
     if (i == 1 && !(attn_pickle_int(pickle, value, &number) && number == 1001))
         return refuse(r, "has another version of torch.save's stream than 1001");

@@ -661,11 +661,8 @@ int attn_json_compare(const struct attn_json_token *a, const struct attn_json_to
     struct unescaped a_bytes = unescaped_bytes(a), b_bytes = unescaped_bytes(b);
     int a_byte, b_byte;
 
-    if (!a->has_escape && !b->has_escape) {
-        int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
-
-        return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
-    }
+    if (!a->has_escape && !b->has_escape)
+        return attn_compare_texts(a->text, a->size, b->text, b->size);
     do {
         a_byte = next_byte(&a_bytes);
         b_byte = next_byte(&b_bytes);

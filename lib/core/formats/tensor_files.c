@@ -49,10 +49,8 @@ enum attn_status attn_tensor_files_make(const struct attn_tensor_files *files,
 int attn_tensor_compare_names(const void *a, const void *b)
 {
     const struct attn_tensor_record *x = a, *y = b;
-    size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
-    int order = memcmp(x->name, y->name, size);
 
-    return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
+    return attn_compare_texts(x->name, x->name_size, y->name, y->name_size);
 }
 
 struct attn_tensor_record *attn_tensor_files_record(const struct attn_tensor_files *files,

@@ -218,12 +218,8 @@ static struct key key_of(const struct ordering *ordering, size_t row)
 /* Compares two values of the same column: negative, 0 or positive, as for qsort. */
 static int compare_values(const struct attn_cell *a, const struct attn_cell *b)
 {
-    if (a->type == ATTN_VALUE_TEXT) {
-        const size_t size = a->size < b->size ? a->size : b->size;
-        const int order = memcmp(a->text, b->text, size);
-
-        return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
-    }
+    if (a->type == ATTN_VALUE_TEXT)
+        return attn_compare_texts(a->text, a->size, b->text, b->size);
     return a->type == ATTN_VALUE_REAL ? (a->real > b->real) - (a->real < b->real)
                                       : (a->integer > b->integer) - (a->integer < b->integer);
 }

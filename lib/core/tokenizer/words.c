@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/edit_distance.h"
+#include "base/text/fixed_text.h"
 #include "base/text/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -224,10 +225,8 @@ static enum attn_status check_utf8(const char *what, const char *text, size_t si
 static int compare(const void *left, const void *right)
 {
     const struct attn_listed_word *a = left, *b = right;
-    size_t shorter = a->size < b->size ? a->size : b->size;
-    int order = memcmp(a->text, b->text, shorter);
 
-    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+    return attn_compare_texts(a->text, a->size, b->text, b->size);
 }
 
 /* Fills LIST with the words of WALK without the characters in DROP, whose code points are stored in

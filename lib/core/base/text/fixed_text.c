@@ -17,6 +17,14 @@ bool attn_text_has_word(const char *list, const char *word, size_t size)
     return false;
 }
 
+int attn_compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+    const size_t n = n_a < n_b ? n_a : n_b;
+    const int order = n > 0 ? memcmp(a, b, n) : 0;
+
+    return order != 0 ? order : (n_a > n_b) - (n_a < n_b);
+}
+
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
 {
     static const size_t room = sizeof "...";

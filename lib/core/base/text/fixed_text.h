@@ -24,6 +24,9 @@ void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *f
 /* Whether WORD [size] is one of the words of LIST, which spaces separate. */
 bool attn_text_has_word(const char *list, const char *word, size_t size);
 
+/* Compares texts byte by byte, for qsort. */
+int attn_compare_texts(const char *a, size_t n_a, const char *b, size_t n_b);
+
 /*
  * Untrusted text in a message: a short, escaped copy.
  *
