@@ -156,4 +156,41 @@ START_TEST(changed_bytes_do_no_harm)
 }
 END_TEST
 
-ATTN_SUITE("npz", reads_what_numpy_wrote, refuses_what_is_cut, changed_bytes_do_no_harm)
+/* The second entry of the directory leads to the bytes of the first, or into the middle of them. */
+START_TEST(refuses_members_that_share_bytes)
+{
+    static const unsigned char ahead[] = {0, 64};
+    char path[64];
+    const int descriptor = make_file(path);
+    unsigned char *bytes, *entry, *next;
+    size_t size;
+
+    bytes = read_archive(&size);
+    entry = memmem(bytes, size, "PK\1\2", 4);
+    ck_assert(entry != NULL);
+    next = memmem(entry + 4, size - (size_t)(entry + 4 - bytes), "PK\1\2", 4);
+    ck_assert(next != NULL);
+    for (size_t i = 0; i < sizeof ahead; i++) {
+        struct attn_file file = {0};
+        struct attn_zip zip = {0};
+        struct attn_error err = {0};
+
+        memcpy(bytes + ahead[i], "PK\3\4", 4); /* the first member begins the file */
+        memset(bytes + ahead[i] + 26, 0, 4);
+        memset(next + 42, 0, 4);
+        next[42] = ahead[i];
+        write_file(path, bytes, size);
+        ck_assert(attn_file_open(path, ATTN_READ, &file, NULL) == ATTN_OK);
+        ck_assert(attn_zip_read(&file, ".npz file", &zip, &err) == ATTN_FORMAT);
+        ck_assert_msg(strstr(err.message, "is no .npz file: two members share bytes") != NULL, "%s",
+                      err.message);
+        attn_zip_release(&zip);
+        attn_file_release(&file);
+    }
+    free(bytes);
+    close(descriptor);
+}
+END_TEST
+
+ATTN_SUITE("npz", reads_what_numpy_wrote, refuses_what_is_cut, changed_bytes_do_no_harm,
+           refuses_members_that_share_bytes)

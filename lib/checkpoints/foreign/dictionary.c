@@ -65,6 +65,8 @@ struct reading {
     bool has_one_threshold;            /* for all features */
     struct attn_tensor_entry *arrays;  /* [n] in the store */
     size_t n;
+    struct attn_zip zip; /* arrays[i] is members[i]; or none */
+    float *factors;      /* [made.n], or NULL */
     struct attn_error *err;
 };
 
@@ -388,6 +390,109 @@ static enum attn_status find_tensor(struct reading *r)
                                   attn_quote_string(r->made.hook).text);
 }
 
+/* --- Files of weights ------------------------------------------------------------------------- */
+
+/* Inflates the first N bytes of MEMBER to *DATA in the store. */
+static enum attn_status inflate_member(struct reading *r, const struct attn_zip_member *member,
+                                       size_t n, unsigned char **data)
+{
+    enum { MOST = 1032 }; /* bytes that one byte of deflate can make */
+    size_t n_in = member->n_stored, n_out = member->size / MOST <= n_in ? n : 0;
+    z_stream stream = {.next_in =
+                           (unsigned char *)(uintptr_t)(r->made.archive.data + member->begin)};
+    const bool fits = n_out == n;
+    int code;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, *data, n_out, r->err));
+    stream.next_out = *data;
+    code = inflateInit2(&stream, -MAX_WBITS);
+    while (code == Z_OK) { /* zlib counts 32 bits */
+        const uInt in = n_in > INT_MAX ? INT_MAX : (uInt)n_in;
+        const uInt out = n_out > INT_MAX ? INT_MAX : (uInt)n_out;
+
+        stream.avail_in = in, stream.avail_out = out;
+        code = inflate(&stream, Z_NO_FLUSH);
+        n_in -= in - stream.avail_in, n_out -= out - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (code == Z_MEM_ERROR)
+        return attn_error_no_memory(r->err);
+    return fits && n_out == 0 && (code == Z_STREAM_END || n < member->size)
+               ? ATTN_OK
+               : attn_error_set(r->err, ATTN_FORMAT, "'%s' cannot be unpacked",
+                                attn_quote(member->name, member->n_name).text);
+}
+
+/* Reads the type and the shape of array number I of the archive, whose size must be that of the
+ * member; and its numbers if they lie in the file as they are used, or if IS_WHOLE. */
+static enum attn_status read_member(struct reading *r, size_t i, bool is_whole)
+{
+    const struct attn_zip_member *member = &r->zip.members[i];
+    struct attn_tensor *tensor = &r->arrays[i].tensor;
+    struct attn_file file = {
+        .data = r->made.archive.data + member->begin, .size = member->size, .descriptor = -1};
+    const size_t n_head = file.size < ATTN_NPY_HEAD_MAX ? file.size : ATTN_NPY_HEAD_MAX;
+    struct attn_npy_file *npy;
+    unsigned char *bytes;
+    float *floats;
+
+    if (member->is_deflated) {
+        ATTN_TRY(inflate_member(r, member, is_whole ? file.size : n_head, &bytes));
+        file.data = bytes;
+    }
+    ATTN_TRY(ATTN_NEW(file.path, attn_strndup(member->name, member->n_name, r->err)));
+    ATTN_TRY(attn_npy_take(&file, ATTN_NPY_FLOATS, &npy, r->err));
+    *tensor = attn_npy_tensor(npy);
+    if (!is_whole && member->is_deflated)
+        tensor->data = NULL;
+    if (is_whole && !tensor->data &&
+        ATTN_STORE_ALLOC(&r->made.store, floats, attn_npy_n_element(npy), r->err) == ATTN_OK) {
+        attn_npy_read_floats(npy, floats);
+        tensor->data = floats;
+        tensor->dtype = ATTN_DTYPE_F32;
+    }
+    attn_npy_free(npy);
+    return tensor->data || !is_whole ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Lists the names of the arrays of an .npz file. */
+static enum attn_status list_members(struct reading *r)
+{
+    ATTN_TRY(attn_zip_read(&r->made.archive, ".npz file", &r->zip, r->err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, r->arrays, r->zip.n, r->err));
+    for (; r->n < r->zip.n; r->n++) {
+        const struct attn_zip_member *member = &r->zip.members[r->n];
+        size_t n = member->n_name;
+
+        if (n > 4 && memcmp(member->name + n - 4, ".npy", 4) == 0)
+            n -= 4;
+        ATTN_TRY(ATTN_NEW(r->arrays[r->n].name,
+                          attn_store_copy(&r->made.store, member->name, n, r->err)));
+    }
+    return ATTN_OK;
+}
+
+/* Opens the file of weights, and lists its arrays. */
+static enum attn_status list_arrays(struct reading *r)
+{
+    struct attn_tensor_files **files = &r->made.files;
+    struct attn_file file = {0};
+    size_t n;
+
+    ATTN_TRY(attn_file_open_part(&r->source, forms[r->form].weights, ATTN_MAP, &file, r->err));
+    if (r->form == SCOPE_1) {
+        r->made.archive = file;
+        return list_members(r);
+    }
+    ATTN_TRY(r->form == LEARNING ? attn_torch_take(&file, files, NULL, NULL, r->err)
+                                 : attn_safetensors_take(&file, files, r->err));
+    n = attn_tensor_files_count(*files);
+    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, r->arrays, n, r->err));
+    for (; r->n < n; r->n++)
+        r->arrays[r->n] = attn_tensor_files_entry(*files, r->n);
+    return ATTN_OK;
+}
+
 /* --- Arrays ----------------------------------------------------------------------------------- */
 
 #define KIND(kind) BIT(ATTN_DICTIONARY_##kind)
@@ -409,6 +514,7 @@ static const struct array {
     {KIND(GATED), "r_mag", "n", INTO(made.gain)},
     {KIND(GATED), "b_mag|mag_bias", "n", INTO(made.gated)},
     {KIND(JUMPRELU), "threshold|log_threshold", "n", INTO(made.threshold)},
+    {ALL, "scaling_factor", "n", INTO(factors)},
 };
 
 enum { N_ARRAY = sizeof arrays / sizeof *arrays };
@@ -434,25 +540,27 @@ static enum attn_status copy_vector(struct reading *r, const struct attn_tensor_
         if (isnan(x))
             return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
                                   "has a NaN, expected numbers");
+        if (vector == &r->factors && x != 1)
+            return attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
+                                  "has %g, expected 1", x);
         (*vector)[i] = (float)(is_log ? attn_exp((double)(float)x) : x);
     }
     return ATTN_OK;
 }
 
-/* Checks the shape of ARRAY against ROW, and takes it. Sizes that are not known yet are its own. */
-static enum attn_status take(struct reading *r, const struct array *row,
-                             const struct attn_tensor_entry *array)
+/* Checks the shape of ARRAY against ROW. Sizes that are not known yet are its own. */
+static enum attn_status check_shape(struct reading *r, const struct array *row,
+                                    const struct attn_tensor_entry *array)
 {
     struct attn_dictionary *made = &r->made;
     const struct attn_tensor *tensor = &array->tensor;
     const int rank = (int)strlen(row->shape);
     const bool is_turned = find_word(turned, array->name) >= 0;
-    void *home = (char *)r + row->home;
     size_t expected[2] = {1, 1};
     bool is_right = tensor->rank == rank;
     char found[ATTN_SHAPE_TEXT_SIZE], right[ATTN_SHAPE_TEXT_SIZE];
 
-    if (home == &made->threshold && r->has_one_threshold)
+    if (row->home == offsetof(struct reading, made.threshold) && r->has_one_threshold)
         is_right = attn_tensor_n_element(tensor) == 1;
     else
         for (int i = 0; i < rank; i++) {
@@ -464,173 +572,100 @@ static enum attn_status take(struct reading *r, const struct array *row,
             expected[at] = *size;
             is_right = is_right && *size > 0 && tensor->shape[at] == *size;
         }
-    if (!is_right) {
-        attn_refuse_in(r->err, ATTN_FORMAT, made->path, array->name,
-                       "has the shape %s, expected %s",
-                       attn_shape_text(tensor->rank, tensor->shape, found),
-                       attn_shape_text(rank, expected, right));
-        return tensor->rank == 3 ? attn_error_hint(r->err, "%s", transcoder) : ATTN_FORMAT;
-    }
-    if (rank == 1)
-        return copy_vector(r, array, row->shape[0] == 'd' ? made->d : made->n, home);
+    if (is_right)
+        return ATTN_OK;
+    attn_refuse_in(r->err, ATTN_FORMAT, made->path, array->name, "has the shape %s, expected %s",
+                   attn_shape_text(tensor->rank, tensor->shape, found),
+                   attn_shape_text(rank, expected, right));
+    return tensor->rank == 3 ? attn_error_hint(r->err, "%s", transcoder) : ATTN_FORMAT;
+}
+
+/* Takes array number I, whose shape is that of ROW. */
+static enum attn_status take(struct reading *r, const struct array *row, size_t i)
+{
+    const struct attn_tensor_entry *array = &r->arrays[i];
+    const bool is_turned = find_word(turned, array->name) >= 0;
+    const size_t n_row = row->shape[0] == 'd' ? r->made.d : r->made.n;
+    const size_t n_col = row->shape[0] == 'd' ? r->made.n : r->made.d;
+    void *home = (char *)r + row->home;
+
+    if (!array->tensor.data)
+        ATTN_TRY(read_member(r, i, true));
+    if (strlen(row->shape) == 1)
+        return copy_vector(r, array, n_row, home);
     *(struct attn_matrix *)home = (struct attn_matrix){
-        .data = tensor->data,
-        .dtype = tensor->dtype,
-        .n_row = expected[is_turned],
-        .n_col = expected[!is_turned],
-        .row_stride = is_turned ? 1 : expected[1],
-        .col_stride = is_turned ? expected[1] : 1,
-        .group = expected[!is_turned],
+        .data = array->tensor.data,
+        .dtype = array->tensor.dtype,
+        .n_row = n_row,
+        .n_col = n_col,
+        .row_stride = is_turned ? 1 : n_col,
+        .col_stride = is_turned ? n_row : 1,
+        .group = n_col,
     };
     return ATTN_OK;
 }
 
-/* Checks that ARRAY has numbers, and if no row has it that it does not change the result. */
-static enum attn_status check(struct reading *r, const struct attn_tensor_entry *array)
+/* Finds the row of ARRAY; N_ARRAY: it does not change the result. */
+static enum attn_status find_row(struct reading *r, const struct attn_tensor_entry *array,
+                                 size_t *row)
 {
-    const size_t n = attn_tensor_n_element(&array->tensor);
-    const enum attn_dtype dtype = array->tensor.dtype;
     const bool is_topk = r->made.kind == ATTN_DICTIONARY_TOPK;
-    float *factors = NULL;
 
+    *row = N_ARRAY;
     if (find_word(unused, array->name) >= 0 ||
         (r->form == LEARNING && is_topk && strcmp(array->name, "threshold") == 0))
         return ATTN_OK;
-    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16 &&
-        dtype != ATTN_DTYPE_F64)
-        return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
-                              "is of the type %s, expected F32", attn_dtype_name(dtype));
-    for (size_t k = 0; k < N_ARRAY; k++)
-        if ((arrays[k].kinds & BIT(r->made.kind)) != 0 &&
-            find_word(arrays[k].names, array->name) >= 0)
+    for (*row = 0; *row < N_ARRAY; (*row)++)
+        if ((arrays[*row].kinds & BIT(r->made.kind)) != 0 &&
+            find_word(arrays[*row].names, array->name) >= 0)
             return ATTN_OK;
-    if (strcmp(array->name, "scaling_factor") != 0) {
-        attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
-                       "is an array that is not read and may change the result");
-        return strstr(array->name, "skip") ? attn_error_hint(r->err, "%s", transcoder)
-                                           : ATTN_UNSUPPORTED;
-    }
-    ATTN_TRY(copy_vector(r, array, n, &factors));
-    for (size_t i = 0; i < n; i++)
-        if (factors[i] != 1)
-            return attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
-                                  "has %g, expected 1", (double)factors[i]);
-    return ATTN_OK;
+    attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
+                   "is an array that is not read and may change the result");
+    return strstr(array->name, "skip") ? attn_error_hint(r->err, "%s", transcoder)
+                                       : ATTN_UNSUPPORTED;
 }
 
+/* Checks the type and the shape of array number I, which ROW takes. */
+static enum attn_status check(struct reading *r, const struct array *row, size_t i)
+{
+    const struct attn_tensor_entry *array = &r->arrays[i];
+
+    if (r->form == SCOPE_1)
+        ATTN_TRY(read_member(r, i, false));
+    if (array->tensor.dtype != ATTN_DTYPE_F32 && array->tensor.dtype != ATTN_DTYPE_F16 &&
+        array->tensor.dtype != ATTN_DTYPE_BF16 && array->tensor.dtype != ATTN_DTYPE_F64)
+        return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
+                              "is of the type %s, expected F32",
+                              attn_dtype_name(array->tensor.dtype));
+    return check_shape(r, row, array);
+}
+
+/* Reads the arrays: all names, then all sizes, and only then numbers that have to be unpacked. */
 static enum attn_status read_arrays(struct reading *r)
 {
-    for (size_t i = 0; i < r->n; i++)
-        ATTN_TRY(check(r, &r->arrays[i]));
+    size_t found[N_ARRAY], row;
+
+    for (size_t k = 0; k < N_ARRAY; k++)
+        found[k] = r->n;
+    for (size_t i = 0; i < r->n; i++) {
+        ATTN_TRY(find_row(r, &r->arrays[i], &row));
+        if (row < N_ARRAY && found[row] == r->n)
+            found[row] = i;
+    }
     for (size_t k = 0; k < N_ARRAY; k++) {
         const char *names = arrays[k].names;
-        size_t i = 0;
 
-        if ((arrays[k].kinds & BIT(r->made.kind)) == 0)
-            continue;
-        while (i < r->n && find_word(names, r->arrays[i].name) < 0)
-            i++;
-        if (i == r->n)
+        if (found[k] < r->n)
+            ATTN_TRY(check(r, &arrays[k], found[k]));
+        else if ((arrays[k].kinds & BIT(r->made.kind)) != 0 &&
+                 arrays[k].home != offsetof(struct reading, factors))
             return attn_error_set(r->err, ATTN_FORMAT, "'%s' lacks the array '%.*s'",
                                   attn_quote_string(r->made.path).text, (int)strcspn(names, "|"),
                                   names);
-        ATTN_TRY(take(r, &arrays[k], &r->arrays[i]));
     }
-    return ATTN_OK;
-}
-
-/* --- Files of weights ------------------------------------------------------------------------- */
-
-/* Inflates MEMBER, whose bytes are at STORED, to *DATA in the store. */
-static enum attn_status inflate_member(struct reading *r, const struct attn_zip_member *member,
-                                       const unsigned char *stored, unsigned char **data)
-{
-    enum { MOST = 1032 }; /* bytes that one byte of deflate can make */
-    const size_t n = member->size / MOST <= member->n_stored ? member->size : 0;
-    size_t n_in = member->n_stored, n_out = n;
-    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)stored};
-    int code;
-
-    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, *data, n, r->err));
-    stream.next_out = *data;
-    code = inflateInit2(&stream, -MAX_WBITS);
-    while (code == Z_OK) { /* zlib counts 32 bits */
-        const uInt in = n_in > INT_MAX ? INT_MAX : (uInt)n_in;
-        const uInt out = n_out > INT_MAX ? INT_MAX : (uInt)n_out;
-
-        stream.avail_in = in, stream.avail_out = out;
-        code = inflate(&stream, Z_NO_FLUSH);
-        n_in -= in - stream.avail_in, n_out -= out - stream.avail_out;
-    }
-    inflateEnd(&stream);
-    if (code == Z_MEM_ERROR)
-        return attn_error_no_memory(r->err);
-    return code == Z_STREAM_END && n_out == 0 && n == member->size
-               ? ATTN_OK
-               : attn_error_set(r->err, ATTN_FORMAT, "'%s' cannot be unpacked",
-                                attn_quote(member->name, member->n_name).text);
-}
-
-/* Lists MEMBER of r->archive. Its numbers stay in the file if they are used as they lie there. */
-static enum attn_status list_member(struct reading *r, const struct attn_zip_member *member)
-{
-    struct attn_store **store = &r->made.store;
-    struct attn_tensor_entry *array = &r->arrays[r->n++];
-    const unsigned char *bytes = r->made.archive.data + member->begin;
-    const size_t n_name = member->n_name - (member->n_name > 4 ? strlen(".npy") : 0);
-    struct attn_file file = {.size = member->size, .descriptor = -1};
-    struct attn_npy_file *npy;
-    unsigned char *made = NULL;
-    float *floats = NULL;
-
-    if (member->is_deflated)
-        ATTN_TRY(inflate_member(r, member, bytes, &made));
-    file.data = made ? made : bytes;
-    ATTN_TRY(ATTN_NEW(array->name, attn_store_copy(store, member->name, n_name, r->err)));
-    ATTN_TRY(ATTN_NEW(file.path, attn_strndup(member->name, member->n_name, r->err)));
-    ATTN_TRY(attn_npy_take(&file, ATTN_NPY_FLOATS, &npy, r->err));
-    array->tensor = attn_npy_tensor(npy);
-    if (!array->tensor.data &&
-        ATTN_STORE_ALLOC(store, floats, attn_npy_n_element(npy), r->err) == ATTN_OK) {
-        attn_npy_read_floats(npy, floats);
-        array->tensor.data = floats;
-        array->tensor.dtype = ATTN_DTYPE_F32;
-    }
-    attn_npy_free(npy);
-    return array->tensor.data ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Lists the arrays of an .npz file. */
-static enum attn_status list_members(struct reading *r)
-{
-    struct attn_zip zip = {.takes_deflated = true};
-    enum attn_status status = attn_zip_read(&r->made.archive, ".npz file", &zip, r->err);
-
-    ATTN_THEN(status, ATTN_STORE_ALLOC(&r->made.store, r->arrays, zip.n, r->err));
-    for (size_t i = 0; status == ATTN_OK && i < zip.n; i++)
-        status = list_member(r, &zip.members[i]);
-    attn_zip_release(&zip);
-    return status;
-}
-
-/* Opens the file of weights, and lists its arrays. */
-static enum attn_status list_arrays(struct reading *r)
-{
-    struct attn_tensor_files **files = &r->made.files;
-    struct attn_file file = {0};
-    size_t n;
-
-    ATTN_TRY(attn_file_open_part(&r->source, forms[r->form].weights, ATTN_MAP, &file, r->err));
-    if (r->form == SCOPE_1) {
-        r->made.archive = file;
-        return list_members(r);
-    }
-    ATTN_TRY(r->form == LEARNING ? attn_torch_take(&file, files, NULL, NULL, r->err)
-                                 : attn_safetensors_take(&file, files, r->err));
-    n = attn_tensor_files_count(*files);
-    ATTN_TRY(ATTN_STORE_ALLOC(&r->made.store, r->arrays, n, r->err));
-    for (; r->n < n; r->n++)
-        r->arrays[r->n] = attn_tensor_files_entry(*files, r->n);
+    for (size_t k = 0; k < N_ARRAY; k++)
+        if (found[k] < r->n)
+            ATTN_TRY(take(r, &arrays[k], found[k]));
     return ATTN_OK;
 }
 
@@ -700,12 +735,14 @@ enum attn_status attn_dictionary_open(const char *path, struct attn_dictionary *
                         .head = SIZE_MAX,
                         .layer = SIZE_MAX,
                         .class = -1,
+                        .zip.takes_deflated = true,
                         .err = err};
     struct attn_dictionary *made;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     status = read_all(&r, path);
+    attn_zip_release(&r.zip);
     *made = r.made;
     ATTN_RETURN_MADE(attn_error_at(status, ATTN_STAGE_MODEL, err), dictionary, made,
                      attn_dictionary_free);

@@ -36,7 +36,7 @@ struct layout {
     size_t data_start; /* byte at which the data begin; they reach to the end of the file */
 };
 
-enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, HEADER_MAX = 1 << 16, SHOWN_MAX = 24 };
+enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, HEADER_MAX = ATTN_NPY_HEAD_MAX - 12, SHOWN_MAX = 24 };
 
 #define MAGIC "\x93NUMPY"
 
@@ -291,7 +291,7 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
                                     struct attn_error *err)
 {
     const unsigned char *data = file->data;
-    size_t prefix = MAGIC_SIZE + VERSION_SIZE, n_length, length = 0;
+    size_t prefix = MAGIC_SIZE + VERSION_SIZE, n_length, length;
 
     if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0) {
         attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
@@ -311,8 +311,7 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has %zu bytes, expected a .npy file with a header",
                               quote_path(file).text, file->size);
-    for (size_t i = 0; i < n_length; i++)
-        length |= (size_t)data[prefix + i] << 8 * i;
+    length = (size_t)attn_little_endian(data + prefix, n_length);
     prefix += n_length;
     if (length > HEADER_MAX)
         return attn_error_set(err, ATTN_UNSUPPORTED,

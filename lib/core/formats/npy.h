@@ -40,6 +40,9 @@ enum attn_npy_types {
     ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses other types */
 };
 
+/* The most bytes of a file before its data. */
+enum { ATTN_NPY_HEAD_MAX = (1 << 16) + 12 };
+
 /* Opens PATH, a file or a pipe. TAKEN are the types that the caller accepts. ATTN_IO if it cannot
  * be read; ATTN_FORMAT if it is not a .npy file, malformed, truncated or too long; ATTN_UNSUPPORTED
  * for other types (objects, complex numbers, records, text, dates), more than ATTN_MAX_RANK
@@ -75,7 +78,7 @@ enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned c
                                      struct attn_error *err);
 
 /* Reads the open FILE, and takes it over in any case (it becomes zero). For members of archives,
- * and for tests with bytes in memory. */
+ * and for tests with bytes in memory. No byte after the first ATTN_NPY_HEAD_MAX is read. */
 enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 

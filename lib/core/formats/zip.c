@@ -142,6 +142,7 @@ static enum attn_status find_data(const struct attn_zip *zip, const struct entry
             attn_little_endian(local + 28, 2);
     if (begin > file->size || entry->stored > file->size - begin)
         return refuse(zip, "a member does not fit the file", err);
+    member->header = (size_t)entry->begin;
     member->begin = (size_t)begin;
     member->size = (size_t)entry->size;
     member->n_stored = (size_t)entry->stored;
@@ -188,29 +189,34 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
 static int compare_names(const void *a, const void *b)
 {
     const struct attn_zip_member *x = a, *y = b;
-    const size_t n = x->n_name < y->n_name ? x->n_name : y->n_name;
-    const int order = n > 0 ? memcmp(x->name, y->name, n) : 0;
 
-    return order != 0 ? order : (x->n_name > y->n_name) - (x->n_name < y->n_name);
+    return attn_compare_texts(x->name, x->n_name, y->name, y->n_name);
 }
 
-/* Refuses two members of one name: readers differ in which of them counts. */
-static enum attn_status check_names(const struct attn_zip *zip, struct attn_error *err)
+static int compare_places(const void *a, const void *b)
 {
-    struct attn_zip_member *sorted = attn_alloc(zip->n, sizeof *sorted, err);
-    enum attn_status status = sorted || zip->n == 0 ? ATTN_OK : ATTN_NO_MEMORY;
+    const struct attn_zip_member *x = a, *y = b;
 
-    if (sorted && zip->n > 0) {
-        memcpy(sorted, zip->members, zip->n * sizeof *sorted);
-        qsort(sorted, zip->n, sizeof *sorted, compare_names);
-        for (size_t i = 1; i < zip->n && status == ATTN_OK; i++)
-            if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
-                status = attn_error_set(err, ATTN_FORMAT, "'%s' has two members '%s'",
-                                        attn_quote_string(zip->file->path).text,
-                                        attn_quote(sorted[i].name, sorted[i].n_name).text);
-    }
-    attn_free(sorted);
-    return status;
+    return (x->header > y->header) - (x->header < y->header);
+}
+
+/* Refuses two members of one name, as readers differ in which of them counts, and members that
+ * share bytes, which would be unpacked again for each. Sorts the members by their place. */
+static enum attn_status check_members(const struct attn_zip *zip, struct attn_error *err)
+{
+    struct attn_zip_member *at = zip->members;
+
+    ATTN_SORT(at, zip->n, compare_names);
+    for (size_t i = 1; i < zip->n; i++)
+        if (compare_names(&at[i - 1], &at[i]) == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has two members '%s'",
+                                  attn_quote_string(zip->file->path).text,
+                                  attn_quote(at[i].name, at[i].n_name).text);
+    ATTN_SORT(at, zip->n, compare_places);
+    for (size_t i = 1; i < zip->n; i++)
+        if (at[i].header < at[i - 1].begin + at[i - 1].n_stored)
+            return refuse(zip, "two members share bytes", err);
+    return ATTN_OK;
 }
 
 enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
@@ -231,7 +237,7 @@ enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, s
         ATTN_TRY(read_entry(zip, at, end, &n, err));
         at += n;
     }
-    return check_names(zip, err);
+    return check_members(zip, err);
 }
 
 void attn_zip_release(struct attn_zip *zip)

@@ -14,9 +14,9 @@
 /* A member. Its name, which is not terminated, and its bytes are in the file. */
 struct attn_zip_member {
     const char *name;
-    size_t n_name, begin, size; /* begin: byte offset of its data */
-    size_t n_stored;            /* bytes in the file */
-    bool is_deflated;           /* these are not its `size` bytes, but a raw stream of deflate */
+    size_t n_name, header, begin, size; /* byte offsets of its record and of its data */
+    size_t n_stored;                    /* bytes in the file */
+    bool is_deflated; /* these are not its `size` bytes, but a raw stream of deflate */
 };
 
 /* Initialize with = {0}. */
@@ -24,12 +24,13 @@ struct attn_zip {
     const struct attn_file *file;    /* borrowed */
     const char *kind;                /* for messages: ".npz file" */
     bool takes_deflated;             /* set before: members may be deflated */
-    struct attn_zip_member *members; /* [n] owns; in the order of the directory */
+    struct attn_zip_member *members; /* [n] owns; in the order of the file */
     size_t n;
 };
 
-/* Reads the directory of FILE. ATTN_FORMAT if it is no zip file or malformed; ATTN_UNSUPPORTED if a
- * member is compressed or encrypted. Release ZIP in every case. */
+/* Reads the directory of FILE. ATTN_FORMAT if it is no zip file or malformed, or two members share
+ * a name or bytes; ATTN_UNSUPPORTED if one is compressed or encrypted. Release ZIP in every case.
+ */
 enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
                                struct attn_error *err);
 void attn_zip_release(struct attn_zip *zip);
