@@ -859,23 +859,29 @@ static int by_activation(const void *a, const void *b)
 enum attn_status attn_firings_add(struct attn_firings *row, size_t most, struct attn_firing firing,
                                   struct attn_error *err)
 {
-    size_t at = row->n;
-
-    if (row->n == most && most > 0 && firing.activation <= row->items[most - 1].activation)
+    if (!(firing.activation > row->least))
         return ATTN_OK;
-    if (row->n < most || most == 0)
-        ATTN_TRY(ATTN_GROW(row->items, row->capacity, ++row->n, err));
-    else
-        at--;
-    for (; most > 0 && at > 0 && row->items[at - 1].activation < firing.activation; at--)
-        row->items[at] = row->items[at - 1];
-    row->items[at] = firing;
+    if (most > 0 && row->n / 2 == most) {
+        attn_firings_sort(row, most);
+        row->least = row->items[most - 1].activation;
+    }
+    ATTN_TRY(ATTN_GROW(row->items, row->capacity, row->n + 1, err));
+    row->items[row->n++] = firing;
     return ATTN_OK;
 }
 
-void attn_firings_sort(struct attn_firings *row)
+void attn_firings_sort(struct attn_firings *row, size_t most)
 {
     ATTN_SORT(row->items, row->n, by_activation);
+    row->n = most > 0 && row->n > most ? most : row->n;
+}
+
+/* Returns how many features of a row are kept; 0: all. */
+static size_t most_of(const struct attn_dictionary *dictionary, const struct attn_encoded *of)
+{
+    const bool is_topk = dictionary->kind == ATTN_DICTIONARY_TOPK;
+
+    return is_topk && (of->most == 0 || dictionary->k < of->most) ? dictionary->k : of->most;
 }
 
 /* Adds the features whose products are in BLOCK, and their SCALES, to row number ROW. */
@@ -883,7 +889,7 @@ static enum attn_status add_block(const struct attn_dictionary *dictionary,
                                   const struct attn_linear_args *block, const double *scales,
                                   size_t row, const struct attn_encoded *of, struct attn_error *err)
 {
-    const size_t most = dictionary->kind == ATTN_DICTIONARY_TOPK ? dictionary->k : of->most;
+    const size_t most = most_of(dictionary, of);
     const float *pre = block->y + row * block->ldy;
 
     for (size_t i = block->first_col; i < block->last_col; i++, pre++, scales++) {
@@ -894,8 +900,7 @@ static enum attn_status add_block(const struct attn_dictionary *dictionary,
             return attn_dictionary_refuse(dictionary, i, err);
         firing.activation = attn_feature_activate(&rule, (float)((double)*pre * *scales));
         firing.weight = (float)((double)firing.activation / *scales);
-        if (firing.activation > 0)
-            ATTN_TRY(attn_firings_add(&of->rows[row], most, firing, err));
+        ATTN_TRY(attn_firings_add(&of->rows[row], most, firing, err));
     }
     return ATTN_OK;
 }
@@ -931,11 +936,8 @@ enum attn_status attn_dictionary_encode(const struct attn_dictionary *dictionary
     }
     attn_free(args.y);
     attn_free(scales);
-    for (size_t row = 0; row < of->n_row; row++) {
-        attn_firings_sort(&of->rows[row]);
-        if (of->most > 0 && of->rows[row].n > of->most) /* the K of topk are more */
-            of->rows[row].n = of->most;
-    }
+    for (size_t row = 0; row < of->n_row; row++)
+        attn_firings_sort(&of->rows[row], most_of(dictionary, of));
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 

@@ -85,7 +85,7 @@ double attn_feature_pre(const struct attn_sae_feature *feature, const float *x, 
 /* Returns the activation at PRE; of topk if the feature is one of the k largest. */
 float attn_feature_activate(const struct attn_sae_feature *feature, float pre);
 
-/* The features of a row that fire, the largest first, of equals the smaller feature. */
+/* The features of a row that fire. */
 struct attn_firing {
     size_t feature;
     float activation, weight; /* weight: of the decoder's row, activation / a */
@@ -94,13 +94,15 @@ struct attn_firing {
 struct attn_firings {
     struct attn_firing *items; /* [n] owns */
     size_t n, capacity;
+    float least; /* only what is larger may be among the largest; at first 0 */
 };
 
-/* Adds FIRING to ROW, of which the MOST largest stay in order, 0: all. Features come upwards. The
- * second puts all in order. */
+/* Adds FIRING to ROW, of which the MOST largest stay, and some others until they are sorted; 0:
+ * all. Features come upwards. The second leaves these, the largest first, of equals the smaller
+ * feature. */
 enum attn_status attn_firings_add(struct attn_firings *row, size_t most, struct attn_firing firing,
                                   struct attn_error *err);
-void attn_firings_sort(struct attn_firings *row);
+void attn_firings_sort(struct attn_firings *row, size_t most);
 
 /* Vectors that are encoded. */
 struct attn_encoded {

@@ -46,7 +46,7 @@ static void read_median(const struct attn_json *json, struct attn_speech *speech
     static const char key[] = "median_filter_width";
 
     speech->n_median = 7;
-    if (attn_json_get_size(json, attn_json_root(json), key, 1, 9999, &speech->n_median,
+    if (attn_json_get_size(json, attn_json_root(json), key, 1, 99, &speech->n_median,
                            &speech->bad_median) == ATTN_OK &&
         speech->n_median % 2 == 0)
         ATTN_JSON_REFUSE(json, &speech->bad_median, ATTN_FORMAT, key,

@@ -21,6 +21,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum by { BY_TOKEN, BY_HEAD, BY_KEY, BY_BOTH = BY_HEAD | BY_KEY };
@@ -550,15 +551,25 @@ static void release(void *state)
         attn_free(f->firings[i].items);
 }
 
+static int by_feature(const void *a, const void *b)
+{
+    const struct attn_firing *x = a, *y = b;
+
+    return (x->feature > y->feature) - (x->feature < y->feature);
+}
+
 /* Encodes the rows that count: the MOST largest of each, 0 all. If there is a list, only a
- * dictionary whose features depend on each other. */
+ * dictionary whose features depend on each other, and sorts each row by feature. */
 static enum attn_status encode(struct features *f, size_t most, struct attn_error *err)
 {
     const struct attn_encoded of = {f->x, f->n_row, most, f->frame.host->pool, f->firings};
 
-    return f->plan->n > 0 && f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK
-               ? ATTN_OK
-               : attn_dictionary_encode(f->plan->dictionary, &of, err);
+    if (f->plan->n > 0 && f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK)
+        return ATTN_OK;
+    ATTN_TRY(attn_dictionary_encode(f->plan->dictionary, &of, err));
+    for (size_t row = 0; row < f->n_row && f->plan->n > 0; row++)
+        ATTN_SORT(f->firings[row].items, f->firings[row].n, by_feature);
+    return ATTN_OK;
 }
 
 /* Returns the activation of feature I of the list in row ROW of those that count. */
@@ -566,10 +577,11 @@ static float activation_of(const struct features *f, size_t i, size_t row)
 {
     const struct listed *listed = &f->plan->listed[i];
     const struct attn_firings *firings = &f->firings[row];
-    bool fires = f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK;
+    const struct attn_firing wanted = {.feature = listed->i};
+    const bool fires =
+        f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK ||
+        (firings->n > 0 && bsearch(&wanted, firings->items, firings->n, sizeof wanted, by_feature));
 
-    for (size_t k = 0; !fires && k < firings->n; k++)
-        fires = firings->items[k].feature == listed->i;
     return fires ? attn_feature_activate(&listed->feature, (float)f->pre[row * f->plan->n + i]) : 0;
 }
 
@@ -872,7 +884,6 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
     for (size_t i = 0; i < plan->n; i++) {
         struct listed *listed = &plan->listed[i];
         struct attn_firings *texts = &listed->texts;
-        const bool is_full = plan->n_top > 0 && texts->n == plan->n_top;
         struct attn_firing firing = {.feature = attn_table_n_row(plan->texts)};
         struct attn_cell cells[N_TEXT_COLUMN];
 
@@ -884,7 +895,7 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
         firing.activation = (float)cells[T_ACTIVATION].real;
         listed->n_text += firing.activation > 0;
         listed->n_position += counts ? counts[i] : 0;
-        if (firing.activation <= (is_full ? texts->items[texts->n - 1].activation : 0))
+        if (firing.activation <= texts->least)
             continue;
         cells[RANK] = attn_cell_integer((int64_t)item->number); /* until the end */
         cells[ID] = item->id ? attn_cell_text(item->id, item->n_id) : attn_cell_string(number);
@@ -962,7 +973,7 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
     for (size_t i = 0; i < plan->n; i++) {
         struct attn_firings *texts = &plan->listed[i].texts;
 
-        attn_firings_sort(texts);
+        attn_firings_sort(texts, plan->n_top);
         for (size_t k = 0; status == ATTN_OK && k < texts->n; k++) {
             struct attn_cell cells[N_TEXT_COLUMN];
 

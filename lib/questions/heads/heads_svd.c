@@ -15,6 +15,7 @@
 #include "run/host_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_DIRECTION = 5, N_TOP = 5, PART = 256 }; /* defaults; tokens of a task */
@@ -176,20 +177,36 @@ static void subtract_means(const struct directions *x)
     }
 }
 
-/* Finds the N_TOP largest of VALUES [n], of equal ones the first. */
-static void find_top(const double *values, size_t n, size_t *top, size_t n_top)
+/* A token and its value. */
+struct written {
+    double value;
+    size_t id;
+};
+
+static int by_value(const void *a, const void *b)
 {
+    const struct written *x = a, *y = b;
+    const int order = attn_compare_numbers(-x->value, -y->value);
+
+    return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+/* Finds the N_TOP largest of VALUES [n], of equal ones the first. TOP [2 * n_top] */
+static void find_top(const double *values, size_t n, struct written *top, size_t n_top)
+{
+    double least = -INFINITY; /* only what is larger may be one of them */
     size_t n_found = 0;
 
-    for (size_t id = 0; id < n; id++) {
-        size_t at = n_found < n_top ? n_found++ : n_top;
-
-        for (; at > 0 && values[id] > values[top[at - 1]]; at--)
-            if (at < n_top)
-                top[at] = top[at - 1];
-        if (at < n_top)
-            top[at] = id;
-    }
+    for (size_t id = 0; id < n; id++)
+        if (n_found < n_top || values[id] > least) {
+            if (n_found == 2 * n_top) {
+                qsort(top, n_found, sizeof *top, by_value);
+                n_found = n_top;
+                least = top[n_top - 1].value;
+            }
+            top[n_found++] = (struct written){values[id], id};
+        }
+    qsort(top, n_found, sizeof *top, by_value);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -215,10 +232,9 @@ static double gap_of(const struct directions *x, size_t i)
     return (x->s[i] - (i + 1 < x->n ? x->s[i + 1] : 0)) / x->s[i];
 }
 
-static enum attn_status append_side(struct directions *x, size_t i, int side, const size_t *top,
-                                    struct attn_error *err)
+static enum attn_status append_side(struct directions *x, size_t i, int side,
+                                    const struct written *top, struct attn_error *err)
 {
-    const double *values = x->values[side] + i * x->n_token;
     double squares = 0;
 
     for (size_t k = 0; k < x->n; k++)
@@ -231,9 +247,9 @@ static enum attn_status append_side(struct directions *x, size_t i, int side, co
             [GAP] = attn_cell_real(gap_of(x, i)),
             [SIDE] = attn_cell_string(sides[x->map][side]),
             [PLACE] = attn_cell_integer((int64_t)place + 1),
-            [ID] = attn_cell_integer((int64_t)top[place]),
-            [TOKEN] = attn_cell_token(x->frame.host->tokenizer, (int32_t)top[place]),
-            [VALUE] = attn_cell_real(values[top[place]]),
+            [ID] = attn_cell_integer((int64_t)top[place].id),
+            [TOKEN] = attn_cell_token(x->frame.host->tokenizer, (int32_t)top[place].id),
+            [VALUE] = attn_cell_real(top[place].value),
         };
 
         ATTN_TRY(attn_frame_append(&x->frame, row, err));
@@ -264,14 +280,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const struct attn_heads_args *args = frame->args;
     const size_t n_top = args->n_top > 0 ? args->n_top : N_TOP;
-    size_t *top;
+    struct written *top;
 
     x->d = config->d_model;
     x->n = x->map == ATTN_HEAD_MAP_OV ? config->d_value : config->d_head;
     x->n_token = config->n_token < config->n_vocab ? config->n_token : config->n_vocab;
     x->n_shown = x->n_shown < x->n ? x->n_shown : x->n;
     x->n_top = n_top < x->n_token ? n_top : x->n_token;
-    top = attn_frame_alloc(frame, x->n_top, sizeof *top);
+    top = attn_frame_alloc(frame, 2 * x->n_top, sizeof *top);
     ATTN_TRY(allocate(x, err));
     ATTN_TRY(attn_layer_factors_create(frame, &x->factors, err));
     attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors);
