@@ -5,6 +5,7 @@
 
 #include "tool.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,7 +141,7 @@ static enum attn_status read_inputs(const struct question *question, struct attn
 }
 
 /* Opens the model and the attention of the second run, if they differ from those of the first. */
-static enum attn_status open_other(const struct question *question, struct other *other,
+static enum attn_status open_other(struct question *question, struct other *other,
                                    struct attn_error *err)
 {
     const char *adapter = option_text(question->call, "with-adapter");
@@ -165,8 +166,12 @@ static enum attn_status open_other(const struct question *question, struct other
     if (!adapter && !option_text(question->call, "with"))
         return ATTN_OK;
     ATTN_TRY(model_source_find(&model, &question->args->running, &source, err));
-    return model_host_open(&source.source, &model, &question->args->running, false, &other->host,
-                           err);
+    ATTN_TRY(model_host_open(&source.source, &model, &question->args->running, false, &other->host,
+                             err));
+    attn_buffer_append_format(&question->call->key, "%016" PRIx64 "\n",
+                              attn_seal_model(other->host));
+    question->items.each.key = attn_buffer_string(&question->call->key);
+    return question->items.each.key ? ATTN_OK : attn_error_no_memory(err);
 }
 
 static void note_sum(const struct question *question, const struct attn_diff_sum *sum)

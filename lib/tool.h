@@ -49,6 +49,7 @@
 #include "run/input_params.h"
 #include "run/run_internal.h"
 #include "stream/batch_lines.h"
+#include "stream/seal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"

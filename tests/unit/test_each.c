@@ -400,7 +400,7 @@ START_TEST(refuses_what_is_other)
     } while (0)
     asked.each.key = "a=1\nb=2\n";
     REFUSED(ATTN_STAGE_INPUT,
-            "'rows.csv' has rows of other options or version, expected those of this run");
+            "'rows.csv' has rows of other options, files or version, expected those of this run");
     asked.each.key = NULL;
     asked.data = other;
     REFUSED(ATTN_STAGE_INPUT, "'rows.csv' has rows of other items, expected those of this run");

@@ -8,7 +8,6 @@
 #include "formats/bundle.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
-#include "model/model_parts.h"
 #include "tensors/format_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -55,27 +54,14 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
         attn_tokenizer_n_vocab(host->tokenizer), n_row);
 }
 
-/* Stores the identity of each file that the model was read from. */
-static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
-                                   struct attn_error *err)
-{
-    struct attn_model_parts parts = {0};
-    enum attn_status status = attn_model_parts_find(source, host->model, &parts, err);
-
-    ATTN_THEN(status, ATTN_ALLOC(host->files, parts.n, err));
-    for (size_t i = 0; status == ATTN_OK && i < parts.n; i++)
-        if (parts.items[i].is_there)
-            host->files[host->n_file++] =
-                (struct attn_file_identity){parts.items[i].device, parts.items[i].inode};
-    attn_model_parts_release(&parts);
-    return status;
-}
-
 static bool has_file(const struct attn_host *host, const struct attn_os_info *info)
 {
-    for (size_t i = 0; i < host->n_file; i++)
-        if (host->files[i].device == info->device && host->files[i].inode == info->number)
+    for (size_t i = 0; i < host->parts.n; i++) {
+        const struct attn_model_part *part = &host->parts.items[i];
+
+        if (part->is_there && part->device == info->device && part->inode == info->number)
             return true;
+    }
     return false;
 }
 
@@ -170,7 +156,7 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     ATTN_TRY(keep_source(host, source, err));
     if (attn_image_input)
         ATTN_TRY(attn_image_input->open(host, source, err));
-    return keep_files(host, source, err);
+    return attn_model_parts_find(source, host->model, &host->parts, err);
 }
 
 static enum attn_status open_all(struct attn_host *host, const struct attn_source *source,
@@ -227,7 +213,7 @@ void attn_host_free(struct attn_host *host)
     if (!host->first)
         attn_pool_free(host->pool);
     attn_spare_drop(host->spare);
-    attn_free(host->files);
+    attn_model_parts_release(&host->parts);
     attn_free(host);
 }
 

@@ -2,14 +2,10 @@
 #pragma once
 
 #include "input/input.h"
+#include "model/model_parts.h"
 #include "predict/answer.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
-
-/* Identifies a file, whatever its names are. */
-struct attn_file_identity {
-    uint64_t device, inode;
-};
 
 /* A copy of a source: of its texts, but not of its blobs. */
 struct attn_kept_source {
@@ -26,8 +22,7 @@ struct attn_host {
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
     struct attn_host_pictures *pictures; /* owns, unless is_labelled; NULL: it reads none */
     struct attn_pool *pool;              /* owns, unless there is a `first` */
-    struct attn_file_identity *files;    /* [n_file] owns; the files that the model was read from */
-    size_t n_file;
+    struct attn_model_parts parts;       /* owns; the files that the model was read from */
     /* Shared; memory of captures for further runs; NULL: it is not reused. */
     struct attn_spare *spare;
 

@@ -14,7 +14,8 @@
  * item.NAME. A failed item is one line with its error.
  *
  * Rows are first written to FILE.part, which gets its name when it is complete. Beside it,
- * FILE.part.key has a hash of `key` and one of the items up to the last row. A resumed run with
+ * FILE.part.key has a hash of `key`, of the files that it names and of those of the model, and one
+ * of the items up to the last row. A resumed run with
  * other ones is refused. It reads the rows that are there, also for the table of all items,
  * computes the last of these items again, compares the bytes, and goes on; without FILE.part.key it
  * computes and compares all items. Results that need more than rows are left out of its table. The

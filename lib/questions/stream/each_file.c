@@ -14,6 +14,7 @@
 #include "stream/items.h"
 #include "stream/items_internal.h"
 #include "stream/records_internal.h"
+#include "stream/seal.h"
 #include "tables/table_internal.h"
 #include "tensors/format_internal.h"
 
@@ -609,19 +610,22 @@ enum attn_status attn_each_file_name(struct attn_each_file *file, const struct a
 
 enum { KEY_SIZE = 255 }; /* bytes of the line */
 
-/* Opens or creates FILE.part.key. */
-static enum attn_status open_key(struct attn_each_file *file, struct attn_error *err)
+/* Opens or creates FILE.part.key. Its rows depend on the options, the files that these name, those
+ * of the model of HOST, and the version. */
+static enum attn_status open_key(struct attn_each_file *file, const struct attn_host *host,
+                                 struct attn_error *err)
 {
     const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
     const char *path, *option = file->options->key ? file->options->key : "";
 
+    if (!file->is_file || !file->has_rows_alone)
+        return ATTN_OK;
     file->own.options = attn_hash_bytes(0, ATTN_VERSION, strlen(ATTN_VERSION));
     for (size_t n; *option; option += n + (option[n] == '\n')) {
         n = strcspn(option, "\n");
-        file->own.options += attn_hash_bytes(0, option, n);
+        file->own.options += attn_hash_bytes(0, option, n) + attn_seal_named(option, n);
     }
-    if (!file->is_file || !file->has_rows_alone)
-        return ATTN_OK;
+    file->own.options += attn_seal_model(host);
     attn_buffer_append_format(&file->key_path, "%s.part.key", file->path.data);
     path = attn_buffer_string(&file->key_path);
     if (!path)
@@ -681,7 +685,7 @@ static enum attn_status check_key(struct attn_each_file *file, struct attn_items
                                   struct attn_error *err)
 {
     const bool has_options = file->key.options == file->own.options;
-    const char *what = has_options ? "items" : "options or version";
+    const char *what = has_options ? "items" : "options, files or version";
     struct attn_item *next;
 
     for (size_t i = 0; has_options && file->own.n_read < file->key.n_read; i++) {
@@ -712,7 +716,7 @@ enum attn_status attn_each_file_open(struct attn_each_file *file, const char *fo
     if (output.path)
         ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
     ATTN_TRY(attn_records_open(&item, form, file->options->is_resumed, &file->records, err));
-    return attn_error_at(open_key(file, err), ATTN_STAGE_OUTPUT, err);
+    return attn_error_at(open_key(file, host, err), ATTN_STAGE_OUTPUT, err);
 }
 
 /* Who gets the items of an earlier run. */

@@ -15,7 +15,8 @@
  * A resumed run reads the rows that are there, item by item, and compares their ids with those of
  * the items. It computes the last of these items again, which may have only some of its rows, and
  * compares the bytes: other ones are of other options or another model. FILE.part.key, one line,
- * has a hash of the options, the place of the last item and a hash of all items up to it. The line
+ * has a hash of the options and files (seal.h), the place of the last item and a hash of all items
+ * up to it, with their pictures. The line
  * is written before the rows of the item, so that it knows of every row that a kill leaves. So all
  * rows are of one run, nothing is lost, and nothing is written twice.
  */
@@ -25,8 +26,8 @@
 #include "stream/each.h"
 #include "stream/records_internal.h"
 
-/* The line of FILE.part.key, before `state`: hashes of options and version, and of the items, and
- * the number of items that were read, those of other shards included. */
+/* The line of FILE.part.key, before `state`: hashes of options, files and version, and of the
+ * items, and the number of items that were read, those of other shards included. */
 struct attn_each_key {
     uint64_t options, n_read, items;
 };
@@ -42,7 +43,7 @@ struct attn_each_file {
     struct attn_buffer path;  /* owns; with the shard; without data for a sink */
     bool is_file;             /* neither a sink nor a stream, so it can be resumed */
     bool is_complete;         /* an earlier run was complete: nothing is written */
-    bool is_other;            /* an earlier run had other options or items */
+    bool is_other;            /* an earlier run had other options, files or items */
     struct attn_each_key key; /* of an earlier run; and of this one */
     struct attn_each_key own;
     struct attn_buffer key_path;  /* owns; of FILE.part.key; without data if there is none */

@@ -8,6 +8,7 @@
 #include "stream/csv_reader.h"
 #include "stream/items_internal.h"
 #include "stream/record_reader.h"
+#include "stream/seal.h"
 #include "stream/word_lines.h"
 
 #include <math.h>
@@ -392,6 +393,20 @@ void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *use
     items->user = user;
 }
 
+/* Adds the pictures of ITEM to the hash of the items. */
+static void seal_pictures(struct attn_items *items, struct attn_item *item)
+{
+    const struct attn_input *input = &item->input;
+
+    const char *const paths[] = {input->image, item->images[0], item->images[1]};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        items->seal += paths[i] ? attn_seal_file(paths[i]) : 0;
+    for (size_t i = 0; i < input->n_image; i++)
+        items->seal += input->images[i] ? attn_seal_file(input->images[i]) : 0;
+    item->seal = items->seal;
+}
+
 /* Creates the next item from an input in memory, or one that is made. */
 static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
                                    struct attn_error *err)
@@ -415,7 +430,7 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     items->seal = attn_hash_bytes(items->seal, made->input.text, made->input.n_text);
     items->seal = attn_hash_bytes(items->seal, (const char *)made->input.ids,
                                   made->input.n_id * sizeof *made->input.ids);
-    made->seal = items->seal;
+    seal_pictures(items, made);
     ATTN_RETURN_MADE(status, item, made, attn_item_free);
 }
 
@@ -454,6 +469,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         made->begin = items->line.begin;
         made->end = items->line.end;
         status = read_item(items, made, err);
+        seal_pictures(items, made);
         if (status == ATTN_OK && is_of_shard) {
             *item = made;
             return ATTN_OK;
