@@ -583,6 +583,7 @@ START_TEST(survives_every_failed_allocation)
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
         unlink("rows.csv.part");
+        unlink("rows.csv.part.key");
     }
     attn_folder_assert("rows.csv", csv, sizeof csv - 1);
     asked.n_most = 5;

@@ -367,12 +367,11 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink)
 
 const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 {
-    if (!sink || sink->kind != MEMORY) {
-        *size = 0;
-        return NULL;
-    }
-    *size = sink->all.size;
-    return sink->all.size > 0 ? sink->all.data : "";
+    const bool is_memory = sink && sink->kind == MEMORY;
+
+    if (size)
+        *size = is_memory ? sink->all.size : 0;
+    return !is_memory ? NULL : sink->all.size > 0 ? sink->all.data : "";
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
@@ -419,28 +418,27 @@ void attn_sink_free(struct attn_sink *sink)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* Opens the file of PART, or creates it. */
-static enum attn_status open_part_file(struct attn_sink *part, unsigned access, bool is_resumed,
-                                       struct attn_error *err)
+enum attn_status attn_part_open_file(const char *path, unsigned access, bool is_resumed,
+                                     int *descriptor, bool *is_made, struct attn_error *err)
 {
     const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
     struct attn_target found;
 
     /* An existing file must be regular and not a link. */
-    ATTN_TRY(attn_target_find(part->name, &found, err));
+    ATTN_TRY(attn_target_find(path, &found, err));
     attn_target_release(&found);
-    ATTN_TRY(attn_path_check_plain(part->name, err));
-    part->descriptor = attn_os_open(part->name, how | ATTN_OS_NEW, access);
-    part->is_made = part->descriptor >= 0;
-    if (!part->is_made && errno == EEXIST && !is_resumed) {
+    ATTN_TRY(attn_path_check_plain(path, err));
+    *descriptor = attn_os_open(path, how | ATTN_OS_NEW, access);
+    *is_made = *descriptor >= 0;
+    if (!*is_made && errno == EEXIST && !is_resumed) {
         attn_error_set(err, ATTN_IO, "'%s' is there: an earlier run did not finish, or still runs",
-                       attn_quote_string(part->name).text);
+                       attn_quote_string(path).text);
         attn_error_hint(err, "`is_resumed` goes on with it; remove it to begin anew");
         return ATTN_IO;
     }
-    if (!part->is_made && errno == EEXIST)
-        part->descriptor = attn_os_open(part->name, how, 0);
-    return part->descriptor < 0 ? attn_error_errno(err, "write", part->name, errno) : ATTN_OK;
+    if (!*is_made && errno == EEXIST)
+        *descriptor = attn_os_open(path, how, 0);
+    return *descriptor < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
 }
 
 /* Locks the file of PART, and checks that it still has its name, because the process that held the
@@ -491,7 +489,8 @@ static enum attn_status open_part(const char *path, bool is_resumed, struct attn
     (*part)->owns_descriptor = true;
     (*part)->target = target->path;
     target->path = NULL;
-    ATTN_TRY(open_part_file(*part, target->exists ? target->info.access : 0666, is_resumed, err));
+    ATTN_TRY(attn_part_open_file((*part)->name, target->exists ? target->info.access : 0666,
+                                 is_resumed, &(*part)->descriptor, &(*part)->is_made, err));
     return lock_part(*part, err);
 }
 

@@ -51,6 +51,10 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 
+/* Opens PATH, a file beside a part, with the same checks and errors; *IS_MADE: it was not there. */
+enum attn_status attn_part_open_file(const char *path, unsigned access, bool is_resumed,
+                                     int *descriptor, bool *is_made, struct attn_error *err);
+
 /* Returns the path until the commit; of streams the final one. */
 const char *attn_part_path(const struct attn_sink *part);
 

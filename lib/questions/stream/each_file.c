@@ -615,10 +615,12 @@ enum { KEY_SIZE = 255 }; /* bytes of the line */
 static enum attn_status open_key(struct attn_each_file *file, const struct attn_host *host,
                                  struct attn_error *err)
 {
-    const unsigned how = ATTN_OS_READ_WRITE | ATTN_OS_NO_LINK;
     const char *path, *option = file->options->key ? file->options->key : "";
+    struct attn_records_part part = {0};
+    enum attn_status status;
+    bool is_made;
 
-    if (!file->is_file || !file->has_rows_alone)
+    if (!file->is_file || !file->has_rows_alone || !attn_records_part(file->records, 0, &part))
         return ATTN_OK;
     file->own.options = attn_hash_bytes(0, ATTN_VERSION, strlen(ATTN_VERSION));
     for (size_t n; *option; option += n + (option[n] == '\n')) {
@@ -626,14 +628,15 @@ static enum attn_status open_key(struct attn_each_file *file, const struct attn_
         file->own.options += attn_hash_bytes(0, option, n) + attn_seal_named(option, n);
     }
     file->own.options += attn_seal_model(host);
-    attn_buffer_append_format(&file->key_path, "%s.part.key", file->path.data);
+    attn_buffer_append_format(&file->key_path, "%s.key", part.path);
     path = attn_buffer_string(&file->key_path);
     if (!path)
         return attn_error_no_memory(err);
-    file->key_file = attn_os_open(path, how, 0);
-    if (file->key_file < 0)
-        file->key_file = attn_os_open(path, how | ATTN_OS_NEW, 0666);
-    return file->key_file < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
+    status =
+        attn_part_open_file(path, 0666, file->options->is_resumed, &file->key_file, &is_made, err);
+    if (status != ATTN_OK) /* the file that is there stays */
+        attn_buffer_release(&file->key_path);
+    return status;
 }
 
 /* Reads the line. Returns false if it is missing; then none is written. */
@@ -699,8 +702,9 @@ static enum attn_status check_key(struct attn_each_file *file, struct attn_items
         *err = (struct attn_error){0};
     attn_refuse(err, ATTN_STAGE_INPUT, "'%s' has rows of other %s, expected those of this run",
                 attn_quote_string(file->path.data).text, what);
-    return attn_error_hint(err, "remove '%s.part' to begin anew, or give the former %s to go on",
-                           file->path.data, what);
+    return attn_error_hint(
+        err, "remove '%s.part' and '%s.part.key' to begin anew, or give the former %s to go on",
+        file->path.data, file->path.data, what);
 }
 
 /* --- Opening, and resuming -------------------------------------------------------------------- */
