@@ -19,6 +19,7 @@
 #include "model/elements.h"
 #include "params/param_internal.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -676,6 +677,7 @@ static enum attn_status find_form(struct reading *r)
 {
     const char *path = r->made.path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const struct attn_quote quote = attn_quote_string(path);
+    char part[ATTN_PATH_SIZE];
     size_t size = strlen(path);
     bool is_file;
 
@@ -691,6 +693,9 @@ static enum attn_status find_form(struct reading *r)
     for (int i = 0; i < N_FORM && !is_file; i++) {
         if (!attn_source_has_part(&r->source, forms[i].weights))
             continue;
+        if (r->form < N_FORM && attn_path_join(r->folder, forms[i].weights, part) &&
+            !attn_os_exists(part)) /* the folder may not be searched */
+            return attn_error_errno(r->err, "open", part, errno);
         if (r->form < N_FORM) {
             attn_error_set(r->err, ATTN_UNSUPPORTED, "'%s' has dictionaries of two forms",
                            quote.text);
