@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/os/os.h"
-#include "base/sink.h"
+#include "base/sink_internal.h"
 #include "base/text/path.h"
 #include "base/version.h"
 #include "formats/json.h"
@@ -64,6 +64,16 @@ static bool find_kept(const struct attn_model *model, char folder[ATTN_PATH_SIZE
            ATTN_PATH_SIZE;
 }
 
+/* Whether the types of MODEL are kept, in FOLDER, by a file that is no link. */
+static bool has_kept(const struct attn_model *model, char folder[ATTN_PATH_SIZE])
+{
+    char path[ATTN_PATH_SIZE];
+    struct attn_os_info info;
+
+    return find_kept(model, folder) && attn_path_join(folder, PART, path) &&
+           attn_os_stat_link(path, &info) == 0 && info.kind == ATTN_OS_FILE;
+}
+
 /* Returns the share KEY of ROW, 0 to 1; 0 if it has none. */
 static double share_of(const struct attn_node *row, const char *key)
 {
@@ -110,9 +120,8 @@ enum attn_status attn_head_types_read(const struct attn_model *model, const stru
 
     *types = NULL;
     if (!find_own(model, folder, &source))
-        source = given
-                     ? (struct attn_source){.blobs = &part, .n_blob = 1}
-                     : (struct attn_source){.directory = find_kept(model, folder) ? folder : NULL};
+        source = given ? (struct attn_source){.blobs = &part, .n_blob = 1}
+                       : (struct attn_source){.directory = has_kept(model, folder) ? folder : NULL};
     if (model->encoder || model->adapter || !attn_source_has_part(&source, PART))
         return ATTN_OK;
     if (attn_json_read_part(&source, PART, names, &json, &failure) != ATTN_OK)
@@ -142,7 +151,7 @@ void attn_head_types_keep(const struct attn_model *model, const struct attn_tabl
         attn_os_make_folder(path);
         *at = '/';
     }
-    if (attn_sink_create_file(path, &sink, &failure) != ATTN_OK)
+    if (attn_sink_create_file_in(folder, PART, &sink, &failure) != ATTN_OK)
         return;
     if (attn_table_write(heads, ATTN_TABLE_JSON, -1, sink, &failure) == ATTN_OK)
         attn_sink_commit(sink, &failure);
