@@ -1478,6 +1478,81 @@ START_TEST(explanations_need_what_they_explain)
 }
 END_TEST
 
+static bool is_never_given(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return false;
+}
+
+/* Functions of extra.h, each argument in turn. */
+START_TEST(null_is_named_by_what_may_still_change)
+{
+    struct attn_host *host = attn_open_host("fable", NULL);
+    const struct attn_model *model = attn_host_model(host);
+    struct attn_request request = ask();
+    const struct attn_question *question = attn_question_find("lens");
+    const struct attn_param_rules rules = {0};
+    const struct attn_table_picture picture = {.model = NULL};
+    struct attn_weight_array *weights = NULL;
+    struct attn_ndarray samples = {0};
+    struct attn_table *table = NULL;
+    static const struct attn_param count =
+        ATTN_PARAM(COUNT, "n", "N", struct attn_request, predict.top, NULL, .most = 9);
+    size_t n;
+
+    ck_assert_int_eq(attn_lens(host, &request, NULL, &table, NULL), ATTN_OK);
+    REFUSED(attn_head_cards_create(NULL, &err), "cards");
+    REFUSED(attn_model_weights_create(model, NULL, &n, &err), "weights");
+    REFUSED(attn_model_weights_create(model, &weights, NULL, &err), "'n'");
+    REFUSED(attn_param_rules_check(NULL, ATTN_PARAM_GIVEN, is_never_given, NULL, &err), "rules");
+    REFUSED(attn_param_rules_check(&rules, ATTN_PARAM_GIVEN, NULL, NULL, &err), "is_given");
+    REFUSED(attn_param_set(NULL, &request, "n", "1", &err), "param");
+    REFUSED(attn_param_set(&count, NULL, "n", "1", &err), "home");
+    REFUSED(attn_param_set(&count, &request, "n", NULL, &err), "text");
+    REFUSED(attn_pixels_check_size(NULL, "x", &err), "pixels");
+    REFUSED(attn_question_check(NULL, is_never_given, NULL, &err), "question");
+    REFUSED(attn_question_check(question, NULL, NULL, &err), "is_given");
+    REFUSED(attn_run_table_page(host, NULL, table, &picture, &err), "request");
+    REFUSED(attn_run_table_page(host, &request, NULL, &picture, &err), "table");
+    REFUSED(attn_run_table_page(host, &request, table, NULL, &err), "picture");
+    REFUSED(attn_sound_read(NULL, &samples, &err), "path");
+    REFUSED(attn_sound_read("x.wav", NULL, &err), "samples");
+    attn_table_free(table);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(null_does_nothing_where_there_is_no_status)
+{
+    struct attn_host *host = attn_open_host("fable", NULL);
+    const struct attn_tokenizer *tokenizer = NULL;
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    const struct attn_selection *selection = attn_run_labels(run)->selection;
+    const struct attn_location at = {.site = ATTN_SITE_Z};
+    struct attn_sink *sink = NULL;
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    ck_assert_uint_eq(attn_live_n_byte(NULL), 0);
+    ck_assert_uint_eq(attn_location_archive_name(NULL, name), 0);
+    ck_assert_uint_eq(attn_location_archive_name(&at, NULL), 0);
+    ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, 0, NULL), 0);
+    attn_pair_name_models(host, NULL, NULL, name, sizeof name);
+    attn_param_release(NULL, NULL);
+    attn_request_fill_page(host, NULL);
+    ck_assert(!attn_selection_next(selection, NULL));
+    ck_assert_int_eq(attn_selection_shape(selection, &at, NULL), 0);
+    ck_assert(attn_table_picture_column(NULL, NULL) == NULL);
+    ck_assert_int_eq(attn_sink_create_memory(&sink, NULL), ATTN_OK);
+    ck_assert(attn_sink_bytes(sink, NULL) != NULL);
+    attn_sink_free(sink);
+    ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, NULL), ATTN_OK);
+    ck_assert(attn_tokenizer_token(tokenizer, 5, NULL) != NULL);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
 ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            null_is_named_by_sessions_and_tokenizers, null_is_named_by_selections_captures_and_lists,
            null_is_named_by_experiments, null_is_named_by_files_and_tables,
@@ -1499,4 +1574,5 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,
            outputs_without_a_format_or_a_place_are_refused,
            a_file_is_not_written_to_after_its_commit, records_are_not_written_to_after_their_commit,
-           a_session_that_failed_must_be_reset, explanations_need_what_they_explain)
+           a_session_that_failed_must_be_reset, explanations_need_what_they_explain,
+           null_is_named_by_what_may_still_change, null_does_nothing_where_there_is_no_status)

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/given.h"
 #include "measures/metric.h"
 #include "tensors/token_text.h"
 #include "trace/trace_internal.h"
@@ -135,6 +136,7 @@ enum attn_status attn_head_cards_create(struct attn_head_cards **cards, struct a
 {
     struct attn_head_cards *made;
 
+    ATTN_NEED(err, cards);
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     ATTN_RETURN_MADE(attn_monitor_create(1, &made->monitor, err), cards, made, attn_free);
 }

@@ -280,7 +280,7 @@ enum attn_status attn_model_weights_create(const struct attn_model *model,
 {
     struct listing listing = {0};
 
-    ATTN_NEED(err, model);
+    ATTN_NEED(err, model, weights, n);
     visit_stacks(model, append, &listing);
     ATTN_TRY(ATTN_ALLOC(listing.arrays, listing.n, err));
     listing.n = 0;

@@ -4,6 +4,7 @@
 #include "base/status_internal.h"
 #include "base/text/edit_distance.h"
 #include "base/text/fixed_text.h"
+#include "base/text/given.h"
 #include "base/text/number.h"
 
 #include <inttypes.h>
@@ -416,6 +417,10 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
 enum attn_status attn_param_set(const struct attn_param *param, void *home, const char *label,
                                 const char *text, struct attn_error *err)
 {
+    ATTN_NEED(err, param);
+    if (!attn_is_given(home || param->home == ATTN_PARAM_OF_CALLER, "home", err) ||
+        !attn_is_given(text || param->type == ATTN_PARAM_FLAG, "text", err))
+        return ATTN_INVALID;
     ATTN_TRY(set_value(param, home, label, text, err));
     if (param->mark)
         *(unsigned *)(void *)((char *)home + param->marks) |= param->mark;
@@ -448,6 +453,8 @@ bool attn_param_write(const struct attn_param *param, const void *home, size_t i
 
 void attn_param_release(const struct attn_param *param, void *home)
 {
+    if (!param || !home)
+        return;
     void **const block = (void **)(void *)((char *)home + param->offset);
     const size_t *n = (const size_t *)(void *)((char *)home + param->second);
     char *items = is_named(param) ? *block : NULL;

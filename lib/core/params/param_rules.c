@@ -2,6 +2,7 @@
 
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
+#include "base/text/given.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,9 @@ enum attn_status attn_param_rules_check(const struct attn_param_rules *rules,
 {
     char name[NAME_SIZE], other[NAME_SIZE] = "";
 
+    ATTN_NEED(err, rules);
+    if (!attn_is_given(is_given != NULL, "is_given", err))
+        return ATTN_INVALID;
     for (size_t i = 0; i < rules->n; i++) {
         const struct attn_param_rule *rule = &rules->items[i];
         const char *needed = rule->needs;

@@ -618,9 +618,11 @@ void attn_encoding_note(const struct attn_encoding *encoding,
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
+    size_t own;
+
+    size = size ? size : &own;
     if (!tokenizer || !attn_vocabulary_has(&tokenizer->vocabulary, id)) {
-        if (size)
-            *size = 0;
+        *size = 0;
         return NULL;
     }
     return attn_decoded_find(tokenizer, id, size);

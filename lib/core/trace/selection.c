@@ -1106,6 +1106,8 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
     const struct attn_dims own = stack ? attn_dims_in(&stack->dims, block) : (struct attn_dims){0};
     const struct attn_dims *dims = stack ? &own : NULL;
 
+    if (!shape)
+        return 0;
     shape[0] = shape[1] = shape[2] = 0;
     if (!dims)
         return 0;
@@ -1213,7 +1215,7 @@ bool attn_selection_next(const struct attn_selection *selection, struct attn_sel
     const size_t n = last ? n_first + (last->n_layer + 2) * ATTN_N_SITE : 0;
     const struct attn_site_set chosen = last ? attn_selection_sites(selection) : none;
 
-    while (walk->next < n) {
+    while (walk && walk->next < n) {
         const bool is_first = walk->next < n_first;
         const size_t i = walk->next++ - (is_first ? 0 : n_first);
 

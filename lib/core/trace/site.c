@@ -419,6 +419,9 @@ size_t attn_location_archive_name(const struct attn_location *at,
                                   char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {
     char own[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    if (!at || !name)
+        return 0;
     const enum attn_site site = at->site, base = base_of(site);
     const char *named = sites[site].archive_name;
     const char *prefix = attn_stack_is_encoder(at->stack)
@@ -452,8 +455,9 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
 {
     int n = 0;
 
-    name[0] = '\0';
-    if ((unsigned)site >= ATTN_N_SITE)
+    if (name)
+        name[0] = '\0';
+    if (!name || (unsigned)site >= ATTN_N_SITE)
         return 0;
     if (attn_site_is_in_layer(site))
         n = snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "blocks.%d.%s", layer,

@@ -1,5 +1,6 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/given.h"
 #include "sound/sound_internal.h"
 
 #include "base/os/os.h"
@@ -10,6 +11,7 @@
 enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
                                  struct attn_error *err)
 {
+    ATTN_NEED(err, path, samples);
     return attn_os_may_read(path) ? attn_sound_file_read(path, samples, err)
                                   : attn_error_errno(err, "open", path, errno);
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "formats/ndarray.h"
 #include "image/image_file_internal.h"
 #include "towers/pixel_steps.h"
@@ -12,6 +13,7 @@
 enum attn_status attn_pixels_check_size(const struct attn_pixels *pixels, const char *name,
                                         struct attn_error *err)
 {
+    ATTN_NEED(err, pixels, name);
     return attn_image_check_size(name, pixels->width, pixels->height, err);
 }
 

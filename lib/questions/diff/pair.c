@@ -337,12 +337,13 @@ static size_t lengthen(const char *path, const char **last)
 void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_args *args,
                            struct attn_table_picture *picture, char *room, size_t size)
 {
-    const struct attn_model *other = args->host ? attn_host_model(args->host) : NULL;
+    const struct attn_model *other = args && args->host ? attn_host_model(args->host) : NULL;
     const char *last, *other_last;
     size_t n, n_other;
 
-    picture->model = attn_model_name(attn_host_model(host));
-    if (!other)
+    if (picture)
+        picture->model = attn_model_name(attn_host_model(host));
+    if (!other || !picture || !room)
         return;
     last = attn_path_last(picture->model, &n);
     other_last = attn_path_last(attn_model_name(other), &n_other);

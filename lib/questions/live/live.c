@@ -254,7 +254,7 @@ const struct attn_live *attn_live_of(const struct attn_live_files *files)
 
 uint64_t attn_live_n_byte(const struct attn_live_files *files)
 {
-    return files->n_byte;
+    return files ? files->n_byte : 0;
 }
 
 void attn_live_free(struct attn_live_files *files)

@@ -1,6 +1,7 @@
 
 #include "live/page_request.h"
 #include "base/status_internal.h"
+#include "base/text/given.h"
 #include "figures/table_picture.h"
 #include "page/page_internal.h"
 #include "predict/prediction.h"
@@ -47,6 +48,8 @@ static void predict(const struct attn_host *host, struct attn_request *request)
 
 void attn_request_fill_page(const struct attn_host *host, struct attn_request *request)
 {
+    if (!request)
+        return;
     const struct attn_request_outputs *outputs = &request->outputs;
     struct attn_request_selection *selection = &request->selection;
 
@@ -76,6 +79,7 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
                                      const struct attn_table_picture *picture,
                                      struct attn_error *err)
 {
+    ATTN_NEED(err, request, table, picture);
     const struct attn_request_outputs *outputs = &request->outputs;
     struct attn_request asked = *request;
     struct attn_error failure = {0};

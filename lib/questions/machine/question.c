@@ -26,6 +26,7 @@ enum attn_status attn_question_check(const struct attn_question *question,
                                      attn_param_given_fn is_given, void *user,
                                      struct attn_error *err)
 {
+    ATTN_NEED(err, question);
     return attn_param_rules_check(&question->rules, ATTN_PARAM_GIVEN, is_given, user, err);
 }
 

@@ -17,7 +17,8 @@
 const struct attn_column *attn_table_picture_column(const struct attn_table_picture *picture,
                                                     const struct attn_table *table)
 {
-    return attn_table_column(table, attn_table_view_find(table, picture->view.values));
+    return picture ? attn_table_column(table, attn_table_view_find(table, picture->view.values))
+                   : NULL;
 }
 
 enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
