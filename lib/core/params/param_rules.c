@@ -64,8 +64,7 @@ enum attn_status attn_param_rules_check(const struct attn_param_rules *rules,
 {
     char name[NAME_SIZE], other[NAME_SIZE] = "";
 
-    ATTN_NEED(err, rules);
-    if (!attn_is_given(is_given != NULL, "is_given", err))
+    if (!attn_is_given(rules, "rules", err) || !attn_is_given(is_given, "is_given", err))
         return ATTN_INVALID;
     for (size_t i = 0; i < rules->n; i++) {
         const struct attn_param_rule *rule = &rules->items[i];

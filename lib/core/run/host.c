@@ -86,18 +86,12 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 
 /* --- The other tower of a directory that has two ---------------------------------------------- */
 
-/* Replaces *text by a copy that KEPT owns. *text may be NULL. KEPT has room for the copy. */
+/* Replaces *text by a copy that KEPT owns. *text may be NULL. */
 static enum attn_status keep(struct attn_kept_source *kept, const char **text,
                              struct attn_error *err)
 {
-    char *copy;
-
-    if (!*text)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(copy, attn_strndup(*text, strlen(*text), err)));
-    kept->texts[kept->n_text++] = copy;
-    *text = copy;
-    return ATTN_OK;
+    return *text ? ATTN_NEW(*text, attn_store_copy(&kept->store, *text, strlen(*text), err))
+                 : ATTN_OK;
 }
 
 /* Whether the files of HOST's model have another tower, or a decoder beside one. */
@@ -118,8 +112,7 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
         return ATTN_OK;
     ATTN_TRY(attn_monitor_create(1, &host->lock, err));
     kept->source = *source;
-    ATTN_TRY(ATTN_ALLOC(kept->overrides, n, err));
-    ATTN_TRY(ATTN_ALLOC(kept->texts, 3 + 2 * n, err));
+    ATTN_TRY(ATTN_STORE_ALLOC(&kept->store, kept->overrides, n, err));
     kept->source.overrides = kept->overrides;
     ATTN_TRY(keep(kept, &kept->source.directory, err));
     ATTN_TRY(keep(kept, &kept->source.name, err));
@@ -200,10 +193,7 @@ void attn_host_free(struct attn_host *host)
         return;
     attn_host_free(host->other);
     attn_monitor_free(host->lock);
-    for (size_t i = 0; i < host->kept.n_text; i++)
-        attn_free(host->kept.texts[i]);
-    attn_free(host->kept.texts);
-    attn_free(host->kept.overrides);
+    attn_store_release(&host->kept.store);
     attn_model_free(host->model);
     if (!host->is_labelled) {
         attn_tokenizer_free(host->tokenizer);

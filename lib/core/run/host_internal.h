@@ -9,10 +9,9 @@
 
 /* A copy of a source: of its texts, but not of its blobs. */
 struct attn_kept_source {
-    struct attn_source source;       /* borrows from the other fields */
-    struct attn_override *overrides; /* owns */
-    char **texts;                    /* owns; [n_text], and owns each text */
-    size_t n_text;
+    struct attn_source source; /* borrows from the other fields */
+    struct attn_override *overrides;
+    struct attn_store *store; /* owns the texts and the overrides */
 };
 
 struct attn_host {
