@@ -29,8 +29,7 @@ struct attn_zip {
 };
 
 /* Reads the directory of FILE. ATTN_FORMAT if it is no zip file or malformed, or two members share
- * a name or bytes; ATTN_UNSUPPORTED if one is compressed or encrypted. Release ZIP in every case.
- */
+ * a name or bytes; ATTN_UNSUPPORTED if one is compressed or encrypted. Release ZIP in any case. */
 enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
                                struct attn_error *err);
 void attn_zip_release(struct attn_zip *zip);

@@ -15,13 +15,13 @@
  *
  * Rows are first written to FILE.part, which gets its name when it is complete. Beside it,
  * FILE.part.key has a hash of `key`, of the files that it names and of those of the model, and one
- * of the items up to the last row. A resumed run with
- * other ones is refused. It reads the rows that are there, also for the table of all items,
- * computes the last of these items again, compares the bytes, and goes on; without FILE.part.key it
- * computes and compares all items. Results that need more than rows are left out of its table. The
- * file name of a shard contains its number, rows-00003-of-00008.csv. Concatenated, without the
- * headers of later CSV files, the shards equal the file of a single run. Memory is constant, except
- * that lines of CSV wait until the first item succeeds, which determines the columns.
+ * of the items up to the last row. A resumed run with other ones is refused. It reads the rows that
+ * are there, also for the table of all items, computes the last of these items again, compares the
+ * bytes, and goes on; without FILE.part.key it computes and compares all items. Results that need
+ * more than rows are left out of its table. The file name of a shard contains its number,
+ * rows-00003-of-00008.csv. Concatenated, without the headers of later CSV files, the shards equal
+ * the file of a single run. Memory is constant, except that lines of CSV wait until the first item
+ * succeeds, which determines the columns.
  */
 #ifndef ATTN_STREAM_EACH_H
 #define ATTN_STREAM_EACH_H

@@ -16,9 +16,9 @@
  * the items. It computes the last of these items again, which may have only some of its rows, and
  * compares the bytes: other ones are of other options or another model. FILE.part.key, one line,
  * has a hash of the options and files (seal.h), the place of the last item and a hash of all items
- * up to it, with their pictures. The line
- * is written before the rows of the item, so that it knows of every row that a kill leaves. So all
- * rows are of one run, nothing is lost, and nothing is written twice.
+ * up to it, with their pictures. The line is written before the rows of the item, so that it knows
+ * of every row that a kill leaves. So all rows are of one run, nothing is lost, and nothing is
+ * written twice.
  */
 #pragma once
 
