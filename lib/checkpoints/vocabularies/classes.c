@@ -23,7 +23,7 @@ static const char clip_split[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'r
 static const struct attn_class_row rows[] = {
     {"GPTNeoX", ATTN_CLASS_BYTES,
      .tokens = {END_OF_TEXT, END_OF_TEXT, END_OF_TEXT, NULL, "<|padding|>"}, AROUND_NEOX,
-     .traits = ATTN_CLASS_NFC | ATTN_CLASS_FLAGS,
+     .traits = ATTN_CLASS_NFC | ATTN_CLASS_BARE,
      .types = "gpt_neox mpt olmo olmo2 olmoe mamba mamba2 falcon_mamba rwkv stablelm xlstm"},
     {"Qwen2", ATTN_CLASS_BYTES, .tokens = {NULL, END_OF_TEXT, END_OF_TEXT, NULL, END_OF_TEXT},
      AROUND_QWEN, .split = qwen2_split, .traits = ATTN_CLASS_NFC,

@@ -43,8 +43,8 @@ enum attn_class_trait {
     ATTN_CLASS_BY_WORDS = 4096,   /* pieces are chosen as those of tokenizer.json, word by word */
     ATTN_CLASS_BASIC = 2048,      /* ideographs are apart unless `do_basic_tokenize` is false */
     /* Beside tokenizer.json: */
-    ATTN_CLASS_FLAGS = 256,     /* `add_bos_token`, `add_eos_token` replace its tokens of texts */
-    ATTN_CLASS_BEGINS = 512,    /* so they do, and `add_bos_token` is true by default */
+    ATTN_CLASS_BARE = 256,      /* its tokens of texts are left out */
+    ATTN_CLASS_BEGINS = 512,    /* transformers 4 takes `add_bos_token` (true), `add_eos_token` */
     ATTN_CLASS_FILE_ENDS = 1024 /* its tokens of texts are kept */
 };
 

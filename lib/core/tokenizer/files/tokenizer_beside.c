@@ -107,12 +107,7 @@ static bool has_token(const struct attn_template *template, int32_t id, bool is_
     return false;
 }
 
-/* The tokens around a text by flags alone. */
-static const struct attn_class_row flags = {.single = "bos? A eos?",
-                                            .pair = "bos? A eos? bos?:1 B:1 eos?:1"};
-
-/* Returns the row whose tokens around a text transformers takes instead of those of the file, at
- * least in one version; NULL if the file decides, and flags. */
+/* Returns the row whose tokens of texts a transformers takes instead of the file's; or NULL. */
 static const struct attn_class_row *find_rule(const struct attn_class *found, bool has_post)
 {
     const struct attn_class_row *row = found->row;
@@ -121,40 +116,24 @@ static const struct attn_class_row *find_rule(const struct attn_class *found, bo
         return NULL;
     if (row->traits & ATTN_CLASS_BEGINS)
         return attn_class_row("Llama");
-    if (row->traits & ATTN_CLASS_FLAGS)
-        return &flags;
     return strpbrk(row->single, "?~") ? NULL : row;
 }
 
-/* Compares `add_bos_token` and `add_eos_token` with the file. Without a post-processor they are
- * followed, as by transformers 4 for Llama. */
+/* Compares the flags with the file, beside which transformers 5 does not read them. */
 static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
-                                      const struct attn_class *found, bool has_post,
+                                      const struct attn_class *found,
                                       const struct attn_token_role *roles, struct attn_error *err)
 {
     static const char *const keys[] = {"add_bos_token", "add_eos_token"};
-    const bool begins = found->row && found->row->traits & ATTN_CLASS_BEGINS;
-    struct attn_post_process *post = &tokenizer->post;
 
-    if (has_post && find_rule(found, has_post))
-        return ATTN_OK;
     for (size_t i = 0; i < 2; i++) {
-        const bool is_default = begins && i == 0;
-        bool is_wanted = is_default;
         const int32_t id = roles[i == 0 ? BOS_ROLE : EOS_ROLE].id;
-        const bool is_there = id >= 0 && has_token(&post->single, id, i == 0);
+        const bool is_there = id >= 0 && has_token(&tokenizer->post.single, id, i == 0);
+        bool is_wanted = is_there;
 
         ATTN_TRY(attn_class_get_bool(found, keys[i], &is_wanted, err));
-        if ((!attn_class_has(found, keys[i]) && !is_default) || is_wanted == is_there || id == -2)
-            continue;
-        if (has_post)
+        if (is_wanted != is_there && id != -2)
             return note_value(tokenizer, found, keys[i], is_there, err);
-        ATTN_TRY(attn_tokenizer_add_note(
-            tokenizer, err,
-            "tokenizer.json adds no token to texts; '%s' %s is "
-            "followed",
-            keys[i], attn_class_has(found, keys[i]) ? "in tokenizer_config.json" : "of the class"));
-        return attn_class_add_ends(found, &flags, roles, tokenizer, err);
     }
     return ATTN_OK;
 }
@@ -168,6 +147,25 @@ static bool is_equal(const struct attn_template *file, const struct attn_templat
         is_equal =
             file->n == 0 ? template->items[i].id < 0 : file->items[i].id == template->items[i].id;
     return is_equal;
+}
+
+/* Leaves out the tokens that the file adds to texts if the class takes none of them. */
+static enum attn_status leave_ends_out(struct attn_tokenizer *tokenizer,
+                                       const struct attn_class *found,
+                                       const struct attn_token_role *roles, struct attn_error *err)
+{
+    static const struct attn_class_row bare = {.single = "A", .pair = "A B:1"};
+    const struct attn_post_process file = tokenizer->post;
+
+    if (!found->row || !(found->row->traits & ATTN_CLASS_BARE))
+        return ATTN_OK;
+    ATTN_TRY(attn_class_add_ends(found, &bare, roles, tokenizer, err));
+    if (!is_equal(&file.single, &tokenizer->post.single))
+        return attn_tokenizer_add_note(tokenizer, err,
+                                       "tokenizer.json adds tokens to texts, left out as by %s",
+                                       attn_quote_string(found->name).text);
+    tokenizer->post = file;
+    return ATTN_OK;
 }
 
 /* Compares the tokens that the file adds to texts with those of the class. */
@@ -244,7 +242,7 @@ enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_p
                                     const struct attn_token_role *roles, struct attn_error *err)
 {
     const struct attn_class *found = tokenizer->settings.found;
-    const char *note;
+    const char *note = tokenizer->note;
 
     if (!is_named(found))
         return ATTN_OK;
@@ -252,7 +250,9 @@ enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_p
     if (!found->config && found->row && found->row->traits & ATTN_CLASS_BEGINS &&
         roles[BOS_ROLE].id < 0)
         return compare_class(tokenizer, found, err);
-    ATTN_TRY(compare_flags(tokenizer, found, has_post, roles, err));
+    ATTN_TRY(leave_ends_out(tokenizer, found, roles, err));
+    if (tokenizer->note == note && !find_rule(found, has_post))
+        ATTN_TRY(compare_flags(tokenizer, found, roles, err));
     note = tokenizer->note;
     ATTN_TRY(compare_class(tokenizer, found, err));
     return tokenizer->note != note ? ATTN_OK : compare_ends(tokenizer, found, has_post, roles, err);
