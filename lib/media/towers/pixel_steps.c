@@ -396,6 +396,11 @@ static enum attn_status read_grid_sizes(const struct steps_reading *reading,
     struct attn_vision_config found = *vision;
     size_t edge = 0, height, width;
 
+    if (vision->n_grid == 0)
+        return attn_error_set(reading->err, ATTN_UNSUPPORTED,
+                              "'%s' in config.json is no list of at most %d heights and widths in "
+                              "multiples of 'image_size', %zu",
+                              key, ATTN_MOST_GRID, vision->side);
     steps->grids = vision;
     steps->height = steps->width = height = width = vision->side;
     ATTN_TRY(read_size(reading, "crop_size", true, NULL, &height, &width));

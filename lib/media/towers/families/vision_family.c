@@ -294,8 +294,9 @@ static enum attn_status read_bias(const struct attn_vision_reading *reading, boo
     return ATTN_OK;
 }
 
-/* Reads the sizes of pictures that are cut into tiles, or sets the usual ones. */
-static enum attn_status read_grids(const struct attn_vision_reading *reading)
+/* Reads the sizes of pictures that are cut into tiles, or sets the usual ones. If tiles have
+ * another size there are none, which is refused when there is a picture (pixel_steps.c). */
+static void read_grids(const struct attn_vision_reading *reading)
 {
     static const char key[] = "image_grid_pinpoints";
     static const unsigned char of_next[][2] = {{1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 3}};
@@ -303,18 +304,14 @@ static enum attn_status read_grids(const struct attn_vision_reading *reading)
     struct attn_vision_config *vision = &reading->config->vision;
     const bool is_next = vision->most_shrunk == 0;
     const struct attn_node *list = attn_config_find_given(attn_json_root(reading->json), key);
-    const size_t usual = is_next ? 336 : 384;
+    const bool is_usual = !list && vision->side == (is_next ? 336 : 384);
 
-    if (!list && vision->side != usual)
-        return ATTN_JSON_REFUSE(reading->json, reading->err, ATTN_UNSUPPORTED, "image_size",
-                                "is %zu, expected %zu without 'image_grid_pinpoints'", vision->side,
-                                usual);
-    for (size_t i = 0; !list && i < (is_next ? N_NEXT : MOST * MOST); i++, vision->n_grid++) {
+    for (size_t i = 0; is_usual && i < (is_next ? N_NEXT : MOST * MOST); i++, vision->n_grid++) {
         vision->grids[i][0] = is_next ? of_next[i][0] : (unsigned char)(1 + i / MOST);
         vision->grids[i][1] = is_next ? of_next[i][1] : (unsigned char)(1 + i % MOST);
     }
-    return list ? attn_vision_read_grids(reading->json, list, vision->side, vision, reading->err)
-                : ATTN_OK;
+    if (list && attn_vision_read_grids(reading->json, list, vision->side, vision, NULL) != ATTN_OK)
+        vision->n_grid = 0;
 }
 
 enum attn_status attn_vision_read_grids(const struct attn_json *json, const struct attn_node *list,
@@ -365,7 +362,8 @@ static enum attn_status read_tiles(const struct attn_vision_reading *reading)
                                     attn_quote_string(ratio).text);
         vision->most_shrunk = (size_t)n;
     }
-    return read_grids(reading);
+    read_grids(reading);
+    return ATTN_OK;
 }
 
 static enum attn_status read_llava(const struct attn_vision_reading *reading)
