@@ -397,7 +397,6 @@ void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *use
 static void seal_pictures(struct attn_items *items, struct attn_item *item)
 {
     const struct attn_input *input = &item->input;
-
     const char *const paths[] = {input->image, item->images[0], item->images[1]};
 
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)

@@ -84,8 +84,8 @@ static uint64_t add_path(const char *text, size_t size)
 {
     static const char *const configs[] = {"config.json", "cfg.json"};
     char path[ATTN_PATH_SIZE], config[ATTN_PATH_SIZE];
+    const char *slash;
     uint64_t sum;
-    char *slash;
 
     if (size == 0 || size >= sizeof path)
         return 0;
@@ -94,9 +94,9 @@ static uint64_t add_path(const char *text, size_t size)
     if (attn_path_is_folder(path))
         return add_folder(path, true);
     sum = attn_os_kind(path) == ATTN_OS_FILE ? attn_seal_file(path) : 0;
-    slash = strrchr(path, '/');
+    slash = attn_os_last_slash(path);
     if (slash)
-        *slash = '\0';
+        path[slash - path] = '\0';
     for (size_t i = 0; sum != 0 && i < sizeof configs / sizeof *configs; i++)
         if (attn_path_join(slash ? path : ".", configs[i], config))
             sum += attn_seal_file(config);
@@ -128,7 +128,8 @@ uint64_t attn_seal_model(const struct attn_host *host)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < host->parts.n; i++) {
-        const char *path = host->parts.items[i].path, *slash = path ? strrchr(path, '/') : NULL;
+        const char *path = host->parts.items[i].path,
+                   *slash = path ? attn_os_last_slash(path) : NULL;
         const size_t n = slash ? (size_t)(slash - path) : 0;
 
         if (n == 0 || strcmp(slash + 1, host->parts.items[i].name) != 0)
