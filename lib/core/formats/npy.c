@@ -584,9 +584,9 @@ enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned c
 /* Finds the member NAME, or NAME.npy; NULL: there is none. */
 static const struct attn_zip_member *find_member(const struct attn_zip *zip, const char *name)
 {
-    const size_t n = name ? strlen(name) : SIZE_MAX;
+    const size_t n = name ? strlen(name) : 0;
 
-    for (size_t i = 0; i < zip->n; i++) {
+    for (size_t i = 0; name && i < zip->n; i++) {
         const struct attn_zip_member *member = &zip->members[i];
         const size_t n_more = member->n_name < n ? SIZE_MAX : member->n_name - n;
 
@@ -640,7 +640,7 @@ enum attn_status attn_npz_read(const char *path, const char *name, const char *o
     if (status == ATTN_OK && !member)
         status = attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
                                 attn_quote_string(path).text, name);
-    ATTN_THEN(status, read_array(&zip, member, array, err));
+    ATTN_THEN(status, member ? read_array(&zip, member, array, err) : ATTN_INVALID);
     attn_zip_release(&zip);
     attn_file_release(&file);
     return status;

@@ -418,11 +418,12 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
                                 const char *text, struct attn_error *err)
 {
     ATTN_NEED(err, param);
-    if (!attn_is_given(home || param->home == ATTN_PARAM_OF_CALLER, "home", err) ||
-        !attn_is_given(text || param->type == ATTN_PARAM_FLAG, "text", err))
-        return ATTN_INVALID;
+    if (param->home != ATTN_PARAM_OF_CALLER)
+        ATTN_NEED(err, home);
+    if (param->type != ATTN_PARAM_FLAG)
+        ATTN_NEED(err, text);
     ATTN_TRY(set_value(param, home, label, text, err));
-    if (param->mark)
+    if (param->mark && home)
         *(unsigned *)(void *)((char *)home + param->marks) |= param->mark;
     return ATTN_OK;
 }

@@ -1106,10 +1106,9 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
     const struct attn_dims own = stack ? attn_dims_in(&stack->dims, block) : (struct attn_dims){0};
     const struct attn_dims *dims = stack ? &own : NULL;
 
-    if (!shape)
-        return 0;
-    shape[0] = shape[1] = shape[2] = 0;
-    if (!dims)
+    if (shape)
+        shape[0] = shape[1] = shape[2] = 0;
+    if (!dims || !shape)
         return 0;
     switch (attn_site_layout(at->site)) {
     case ATTN_LAYOUT_VECTOR:
