@@ -2,6 +2,7 @@
 #include "base/note.h"
 #include "base/text/escape.h"
 #include "base/text/glob.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 #include "predict/answer_internal.h"
@@ -439,6 +440,24 @@ START_TEST(globs_match_whole_names)
 }
 END_TEST
 
+START_TEST(a_list_is_cut_at_commas)
+{
+    static const struct {
+        const char *list, *items; /* each item in brackets */
+    } cases[] = {{NULL, ""},        {"", "[]"},          {",", "[][]"},       {"a", "[a]"},
+                 {"a,b", "[a][b]"}, {",abc", "[][abc]"}, {"abc,", "[abc][]"}, {"a,,b", "[a][][b]"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char found[16] = "";
+        size_t used = 0;
+
+        for (struct attn_list_item item = {.rest = cases[i].list}; attn_list_next(&item);)
+            attn_fixed_text_append(found, sizeof found, &used, "[%.*s]", (int)item.size, item.text);
+        ck_assert_str_eq(found, cases[i].items);
+    }
+}
+END_TEST
+
 START_TEST(integers_are_parsed_whole_and_in_range)
 {
     static const char *const bad[] = {"",
@@ -756,9 +775,10 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            punctuation_is_what_unicode_calls_so, escapes_what_cannot_be_shown,
            a_string_of_json_is_the_text, escaped_text_is_printable_and_can_be_undone,
            quotes_are_cut_between_escapes, escaping_without_memory_sticks, globs_match_whole_names,
-           integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
-           fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
-           printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
-           element_types_have_names_and_bits, codes_of_notes_have_names,
-           nan_stands_after_every_number, logits_that_are_nan_come_last, ties_have_their_mean_rank,
-           rounding_decides_nothing, logits_are_ranked_by_their_numbers_and_then_their_ids)
+           a_list_is_cut_at_commas, integers_are_parsed_whole_and_in_range,
+           fractions_follow_the_grammar_of_json, fractions_are_rounded_correctly,
+           fractions_of_any_length_are_exact, printed_fractions_read_back_the_same,
+           a_decimal_comma_plays_no_part, element_types_have_names_and_bits,
+           codes_of_notes_have_names, nan_stands_after_every_number, logits_that_are_nan_come_last,
+           ties_have_their_mean_rank, rounding_decides_nothing,
+           logits_are_ranked_by_their_numbers_and_then_their_ids)

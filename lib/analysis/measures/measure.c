@@ -4,6 +4,7 @@
 #include "base/text/edit_distance.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,21 +146,18 @@ enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,
 
     if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
         return ATTN_INVALID;
-    for (const char *item = list;; item++) {
-        const size_t size = strcspn(item, ",");
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
         attn_measure_set bits = 0;
 
-        if (size == strlen("all") && memcmp(item, "all", size) == 0)
+        if (item.size == strlen("all") && memcmp(item.text, "all", item.size) == 0)
             bits = ATTN_MEASURES_ALL;
         for (int m = 0; m < ATTN_N_MEASURE; m++)
-            if (strlen(measures[m].name) == size && memcmp(measures[m].name, item, size) == 0)
+            if (strlen(measures[m].name) == item.size &&
+                memcmp(measures[m].name, item.text, item.size) == 0)
                 bits = ATTN_MEASURE_BIT(m);
         if (bits == 0)
-            return report_unknown(item, size, err);
+            return report_unknown(item.text, item.size, err);
         found |= bits;
-        item += size;
-        if (*item == '\0')
-            break;
     }
     *result = found;
     return ATTN_OK;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 #include "formats/json.h"
@@ -143,12 +144,9 @@ static enum attn_status apply_setting(struct config_members *members, const char
     if (strncmp(setting, "blocks", size) == 0 && size == strlen("blocks")) {
         /* "self,cross" becomes a list of strings. */
         attn_buffer_append_char(&json, '[');
-        for (size_t n;; value += n + 1) {
-            n = strcspn(value, ",");
-            attn_json_append_string(&json, value, n);
-            if (value[n] == '\0')
-                break;
-            attn_buffer_append_string(&json, ", ");
+        for (struct attn_list_item item = {.rest = value}; attn_list_next(&item);) {
+            attn_json_append_string(&json, item.text, item.size);
+            attn_buffer_append_string(&json, item.rest ? ", " : "");
         }
         attn_buffer_append_char(&json, ']');
     } else if (is_literal(value)) {

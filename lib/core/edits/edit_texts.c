@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 #include "edits/edits_internal.h"
 
 #include <string.h>
@@ -54,15 +55,6 @@ static void release_interventions(struct attn_edit_texts *texts)
     texts->n_intervention = 0;
 }
 
-static size_t count_items(const char *list)
-{
-    size_t n = list != NULL;
-
-    for (; list && *list != '\0'; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* Reads the items of `ablate`, which commas separate. */
 static enum attn_status read_ablations(struct attn_edit_texts *texts,
                                        const struct attn_model *model, struct attn_error *err)
@@ -98,12 +90,14 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
                  {ATTN_EDIT_ADD, texts->steers, texts->n_steer},
                  {ATTN_EDIT_PROJECT, texts->projects, texts->n_project},
                  {ATTN_EDIT_SCALE, texts->rescales, texts->n_rescale}};
-    size_t *n = &texts->n_intervention;
+    size_t *n = &texts->n_intervention, n_ablation = 0;
 
     release_interventions(texts);
+    for (struct attn_list_item item = {.rest = texts->ablate}; attn_list_next(&item);)
+        n_ablation++;
     ATTN_TRY(ATTN_ALLOC(texts->interventions,
-                        count_items(texts->ablate) + texts->n_knockout + texts->n_patch +
-                            texts->n_steer + texts->n_project + texts->n_rescale + 1,
+                        n_ablation + texts->n_knockout + texts->n_patch + texts->n_steer +
+                            texts->n_project + texts->n_rescale + 1,
                         err));
     ATTN_TRY(read_ablations(texts, model, err));
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)

@@ -60,17 +60,6 @@ bool attn_edits_need_means(const struct attn_request_edits *edits)
     return has_mean;
 }
 
-bool attn_list_names_tower(const char *list)
-{
-    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        size_t size;
-
-        if (attn_model_stack_find(item, &size) == ATTN_STACK_TOWER)
-            return true;
-    }
-    return false;
-}
-
 bool attn_edits_name_tower(const struct attn_request_edits *edits)
 {
     bool names_it = false;
@@ -81,7 +70,7 @@ bool attn_edits_name_tower(const struct attn_request_edits *edits)
         const struct attn_head_list *heads = &edits->interventions[i].heads;
 
         names_it |= edits->interventions[i].at.stack == ATTN_STACK_TOWER ||
-                    (heads->n == 0 && attn_list_names_tower(heads->text));
+                    (heads->n == 0 && attn_list_names_stack(heads->text, ATTN_STACK_TOWER));
         for (size_t k = 0; k < heads->n; k++)
             names_it |= heads->items[k].stack == ATTN_STACK_TOWER;
     }

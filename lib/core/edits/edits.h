@@ -98,9 +98,7 @@ bool attn_edits_are_given(const struct attn_request_edits *edits);
 /* Whether an ablation of EDITS needs a mean over the text. */
 bool attn_edits_need_means(const struct attn_request_edits *edits);
 
-/* Whether an item of LIST, of heads, sites or ablations, is of the tower; whether one of EDITS is.
- */
-bool attn_list_names_tower(const char *list);
+/* Whether one of EDITS is of the tower. */
 bool attn_edits_name_tower(const struct attn_request_edits *edits);
 
 /* Refuses functions among EDITS, for WHAT, which runs the model more than once, side by side. */

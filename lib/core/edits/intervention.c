@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "formats/npy.h"
 #include "formats/tensor_files_internal.h"
@@ -241,14 +242,13 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
 static char *copy_items(const char *spec, enum attn_model_stack stack, struct attn_error *err)
 {
     char *copy = attn_alloc(strlen(spec) + 2, 1, err);
-    size_t n = 0, n_stack, size;
+    size_t n = 0, n_stack;
 
-    for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
-        size = strcspn(item, ",");
-        if (!attn_stacks_go_together(attn_model_stack_find(item, &n_stack), stack))
+    for (struct attn_list_item item = {.rest = spec}; copy && attn_list_next(&item);) {
+        if (!attn_stacks_go_together(attn_model_stack_find(item.text, &n_stack), stack))
             continue;
-        memcpy(copy + n, item, size);
-        n += size;
+        memcpy(copy + n, item.text, item.size);
+        n += item.size;
         copy[n++] = ',';
     }
     if (copy && n > 0)

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/list.h"
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
@@ -37,25 +38,22 @@ static enum attn_status set_sites(const struct attn_run *run, const char *list,
     const struct attn_dims *dims = attn_selection_dims(selection);
     const bool has_stacks = attn_dims_has_stacks(dims) || dims->encoder;
     enum attn_status status = ATTN_OK;
-    struct attn_site_set all, sites;
-    char *copy, *rest;
+    struct attn_site_set all;
 
     ATTN_TRY(attn_error_in(attn_sites_parse(list, &all, err), "sites", err));
-    copy = rest = attn_strndup(list, strlen(list), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
     attn_selection_clear_sites(selection);
-    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
+    for (struct attn_list_item item = {.rest = list}; status == ATTN_OK && attn_list_next(&item);) {
         size_t n_stack;
-        const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
+        const enum attn_model_stack stack = attn_model_stack_find(item.text, &n_stack);
+        const struct attn_site_set sites =
+            attn_sites_match(item.text + n_stack, item.size - n_stack);
 
-        status = attn_sites_parse(item + n_stack, &sites, err);
-        ATTN_THEN(status, check_made(run, stack, sites, err));
-        if (status == ATTN_OK && (has_stacks || n_stack > 0 || !strpbrk(item, "*?")))
+        status = check_made(run, stack, sites, err);
+        if (status == ATTN_OK &&
+            (has_stacks || n_stack > 0 || strcspn(item.text, "*?,") == item.size))
             status =
                 attn_error_in(attn_selection_add_sites(selection, stack, sites, err), "sites", err);
     }
-    attn_free(copy);
     if (status == ATTN_OK && !has_stacks)
         status = attn_error_in(attn_selection_set_sites(selection, all, err), "sites", err);
     return status;
@@ -351,7 +349,7 @@ enum attn_status attn_run_choose_before(struct attn_run *run, struct attn_error 
     const struct attn_request_selection *asked = &run->request.selection;
     const struct attn_request_outputs *outputs = &run->request.outputs;
     struct attn_before *before = &run->before;
-    const bool is_watched = attn_list_names_tower(asked->sites);
+    const bool is_watched = attn_list_names_stack(asked->sites, ATTN_STACK_TOWER);
     const bool is_named =
         is_watched || (run->model->tower && attn_edits_name_tower(&run->request.edits));
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "formats/tensor_files_internal.h"
 #include "trace/trace_internal.h"
@@ -327,18 +328,18 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
     return attn_error_hint(err, "'`attention help`' says what each kind has");
 }
 
-/* Checks the items of LIST. Modifies LIST. */
-static enum attn_status check_sites(const struct attn_attention *attention, char *list,
+static enum attn_status check_sites(const struct attn_attention *attention, const char *list,
                                     struct attn_error *err)
 {
-    for (char *rest = list, *item; (item = strsep(&rest, ","));) {
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
         enum attn_site lacking;
-        struct attn_site_set sites = {0};
+        size_t n_stack;
 
-        if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
-            continue; /* a glob selects only existing sites; unknown names are reported when the
-                         list is parsed */
-        lacking = find_lacking(attention, sites);
+        if (strcspn(item.text, "*?,") < item.size)
+            continue; /* a glob selects only existing sites */
+        attn_model_stack_find(item.text, &n_stack);
+        lacking =
+            find_lacking(attention, attn_sites_match(item.text + n_stack, item.size - n_stack));
         if (lacking != ATTN_N_SITE)
             return refuse_site(attention, lacking, err);
     }
@@ -349,17 +350,9 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
                                                   const char *sites, struct attn_notes notes,
                                                   struct attn_error *err)
 {
-    enum attn_status status;
-    char *list;
-
-    if (!sites) {
+    if (!sites)
         note_left_out(attention, notes);
-        return ATTN_OK;
-    }
-    ATTN_TRY(ATTN_NEW(list, attn_strndup(sites, strlen(sites), err)));
-    status = check_sites(attention, list, err);
-    attn_free(list);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(check_sites(attention, sites, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Pairs ----------------------------------------------------------------------------------- */

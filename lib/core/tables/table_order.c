@@ -7,6 +7,7 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "tables/table_internal.h"
 
@@ -463,10 +464,8 @@ static enum attn_status choose_columns(struct attn_table **table, const char *li
 
     ATTN_TRY(ATTN_ALLOC(columns, strlen(list) + 1, err));
     status = ATTN_OK;
-    for (size_t size; status == ATTN_OK && list; list = list[size] ? list + size + 1 : NULL) {
-        size = strcspn(list, ",");
-        status = find_column(*table, list, size, "for `columns`", &columns[n++], err);
-    }
+    for (struct attn_list_item item = {.rest = list}; status == ATTN_OK && attn_list_next(&item);)
+        status = find_column(*table, item.text, item.size, "for `columns`", &columns[n++], err);
     ATTN_THEN(status, choose(*table, &(struct choice){.columns = columns, .n = n}, &chosen, err));
     attn_free(columns);
     if (status == ATTN_OK) {

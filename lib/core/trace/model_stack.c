@@ -1,5 +1,6 @@
 #include "trace/model_stack.h"
 
+#include "base/text/list.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
@@ -40,18 +41,13 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
     return ATTN_STACK_ONLY;
 }
 
-bool attn_model_stack_is_listed(const char *list, bool has_tower)
+bool attn_list_names_stack(const char *list, enum attn_model_stack stack)
 {
     size_t size;
 
-    for (const char *item = list; item; item = strchr(item, ',')) {
-        item += *item == ',';
-        item += strspn(item, " ");
-        const enum attn_model_stack stack = attn_model_stack_find(item, &size);
-
-        if (stack == ATTN_STACK_ENCODER || (has_tower && stack == ATTN_STACK_TOWER))
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);)
+        if (attn_model_stack_find(item.text, &size) == stack)
             return true;
-    }
     return false;
 }
 

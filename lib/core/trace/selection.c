@@ -12,6 +12,7 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 #include "trace/blocks_internal.h"
 #include "trace/places_internal.h"
@@ -637,26 +638,24 @@ static enum attn_status read_list(struct attn_selection *selection, bool is_head
 
         memset(s->layers, 0, (size_t)(s->heads - s->layers));
     }
-    for (const char *item = spec;; item++) {
-        size_t skip = 0, size;
+    for (struct attn_list_item item = {.rest = spec}; attn_list_next(&item);) {
+        size_t skip = 0;
         enum attn_model_stack stack = ATTN_STACK_DECODER;
         bool is_found = false;
 
         if (n_stack(selection) == 2 || dims->has_pairs)
-            stack = attn_model_stack_find(item, &skip);
-        item += skip;
-        size = strcspn(item, ",");
+            stack = attn_model_stack_find(item.text, &skip);
+        item.text += skip;
+        item.size -= skip;
         for (int i = ATTN_STACK_ENCODER; i <= last && stack == ATTN_STACK_ONLY; i++)
-            is_found |= set_in_stack(selection, is_heads, (enum attn_model_stack)i, item, size,
-                                     &ignored) == ATTN_OK;
+            is_found |= set_in_stack(selection, is_heads, (enum attn_model_stack)i, item.text,
+                                     item.size, &ignored) == ATTN_OK;
         if (!is_found)
             ATTN_TRY(set_in_stack(selection, is_heads,
-                                  stack == ATTN_STACK_ONLY ? ATTN_STACK_DECODER : stack, item, size,
-                                  err));
-        item += size;
-        if (*item == '\0')
-            return ATTN_OK;
+                                  stack == ATTN_STACK_ONLY ? ATTN_STACK_DECODER : stack, item.text,
+                                  item.size, err));
     }
+    return ATTN_OK;
 }
 
 /* The same, but a list that is not valid changes nothing. */
@@ -716,10 +715,9 @@ enum attn_status attn_number_list_flag(const struct attn_number_list *list, cons
 
     if (!attn_is_given(spec || list->items, noun, err))
         return ATTN_INVALID;
-    for (size_t size; spec; spec = spec[size] == ',' ? spec + size + 1 : NULL) {
-        size = strcspn(spec, ",");
-        if (!parse_item(spec, size, n, &range))
-            return report_item(&(struct axis){noun, n}, spec, size, err);
+    for (struct attn_list_item item = {.rest = spec}; attn_list_next(&item);) {
+        if (!parse_item(item.text, item.size, n, &range))
+            return report_item(&(struct axis){noun, n}, item.text, item.size, err);
         set_flags(flags, range);
     }
     for (size_t i = 0; i < list->n; i++) {

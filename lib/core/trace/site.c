@@ -6,6 +6,7 @@
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "base/text/glob.h"
+#include "base/text/list.h"
 #include "trace/blocks_internal.h"
 
 #include <stdio.h>
@@ -482,8 +483,7 @@ const char *attn_location_other_archive_name(const struct attn_location *at,
     return name;
 }
 
-/* Returns the sites that ITEM [size] of a list names; the empty set if it names none. */
-static struct attn_site_set match_item(const char *item, size_t size)
+struct attn_site_set attn_sites_match(const char *item, size_t size)
 {
     struct attn_site_set found = {0};
 
@@ -561,20 +561,15 @@ enum attn_status attn_sites_parse(const char *list, struct attn_site_set *result
     if (!attn_is_given(list, "list", err) || !attn_is_given(result, "sites", err))
         return ATTN_INVALID;
     struct attn_site_set found = {0};
-    const char *item = list;
 
-    for (;;) {
-        size_t size, n_stack;
-        attn_model_stack_find(item, &n_stack);
-        item += n_stack;
-        size = strcspn(item, ",");
-        const struct attn_site_set matched = match_item(item, size);
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
+        size_t n_stack;
+        attn_model_stack_find(item.text, &n_stack);
+        const char *name = item.text + n_stack;
+        const struct attn_site_set matched = attn_sites_match(name, item.size - n_stack);
         if (attn_sites_are_empty(matched))
-            return report_unknown(item, size, err);
+            return report_unknown(name, item.size - n_stack, err);
         attn_sites_extend(&found, matched);
-        if (item[size] == '\0')
-            break;
-        item += size + 1;
     }
     *result = found;
     return ATTN_OK;

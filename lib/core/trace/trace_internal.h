@@ -186,9 +186,12 @@ static inline enum attn_model_stack attn_dims_own_stack(const struct attn_dims *
  * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
-/* Returns true if an item of LIST, which may be NULL, is of the encoder, or of the tower if
- * HAS_TOWER: "encoder:0.1". */
-bool attn_model_stack_is_listed(const char *list, bool has_tower);
+/* Returns true if an item of LIST, which may be NULL, begins with the name of STACK: "tower:0.1".
+ */
+bool attn_list_names_stack(const char *list, enum attn_model_stack stack);
+
+/* Returns the sites that ITEM [size] of a list names; the empty set if it names none. */
+struct attn_site_set attn_sites_match(const char *item, size_t size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 

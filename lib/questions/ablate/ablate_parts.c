@@ -63,7 +63,7 @@ bool attn_ablate_names_encoder(const struct attn_head_list *heads)
     for (size_t i = 0; i < heads->n; i++)
         if (heads->items[i].stack == ATTN_STACK_ENCODER)
             return true;
-    return heads->n == 0 && attn_model_stack_is_listed(heads->text, false);
+    return heads->n == 0 && attn_list_names_stack(heads->text, ATTN_STACK_ENCODER);
 }
 
 /* Appends the parts of SITE in the stacks that are switched off. */

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "base/text/list.h"
 #include "base/text/number.h"
 
 #include <math.h>
@@ -38,10 +39,8 @@ static enum attn_status read_sizes(const char *curve, size_t n, size_t *sizes, s
         add_size(sizes, n_size, n);
         return ATTN_OK;
     }
-    for (const char *at = curve;; at++) {
-        const size_t n_byte = strcspn(at, ",");
-
-        if (!attn_parse_int(at, n_byte, 1, (int64_t)n, &size) ||
+    for (struct attn_list_item item = {.rest = curve}; attn_list_next(&item);) {
+        if (!attn_parse_int(item.text, item.size, 1, (int64_t)n, &size) ||
             (*n_size > 0 && (size_t)size <= sizes[*n_size - 1]))
             return attn_refuse(
                 err, ATTN_STAGE_OPTIONS,
@@ -49,10 +48,8 @@ static enum attn_status read_sizes(const char *curve, size_t n, size_t *sizes, s
                 "ascending order, 10,20,50",
                 attn_quote_string(curve).text, n);
         add_size(sizes, n_size, (size_t)size);
-        at += n_byte;
-        if (*at == '\0')
-            return ATTN_OK;
     }
+    return ATTN_OK;
 }
 
 /* Takes the first edges of ORDER into circuit number K of each size. */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/list.h"
 
 #include <string.h>
 
@@ -67,14 +68,8 @@ static enum attn_status list_paths(struct attn_patching *patch, struct attn_erro
     size_t n_path = 0;
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    for (const char *item = patch->args->path;;) {
-        const size_t size = strcspn(item, ",");
-
-        ATTN_TRY(mark_paths(edges, item, size, chosen, err));
-        if (item[size] == '\0')
-            break;
-        item += size + 1;
-    }
+    for (struct attn_list_item item = {.rest = patch->args->path}; attn_list_next(&item);)
+        ATTN_TRY(mark_paths(edges, item.text, item.size, chosen, err));
     for (size_t i = 0; i < n; i++)
         n_path += chosen[i];
     patch->parts = attn_frame_alloc(&patch->frame, n_path, sizeof *patch->parts);

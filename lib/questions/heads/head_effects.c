@@ -5,6 +5,7 @@
 #include "heads/heads_internal.h"
 
 #include "attribute/attribute.h"
+#include "base/text/list.h"
 #include "circuit/patch.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"
@@ -17,27 +18,25 @@
 
 enum { BASE_ROW = 0, SOURCE_ROW = 1 }; /* the first rows of `patch` */
 
-void attn_head_effects_read(const char *list, unsigned *effects, char *rest)
+bool attn_head_effects_read(const char *list, unsigned *effects, char *rest)
 {
     static const char names[] = "direct|ablated|patched|weight";
-    size_t n_rest = 0, size;
+    size_t n_rest = 0;
 
     *effects = 0;
-    for (const char *item = list;; item += size + 1) {
-        const int effect = attn_param_find_word(names, item, size = strcspn(item, ","));
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
+        const int effect = attn_param_find_word(names, item.text, item.size);
 
         if (effect >= 0) {
             *effects |= 1U << effect;
-        } else {
-            if (n_rest > 0 || size == 0) /* an empty name is an error of the rest */
-                rest[n_rest++] = ',';
-            memcpy(rest + n_rest, item, size);
-            n_rest += size;
+        } else { /* a comma after each name, as in LIST, of which the last one is replaced */
+            memcpy(rest + n_rest, item.text, item.size);
+            n_rest += item.size;
+            rest[n_rest++] = ',';
         }
-        if (item[size] == '\0')
-            break;
     }
-    rest[n_rest] = '\0';
+    rest[n_rest - (n_rest > 0)] = '\0';
+    return n_rest > 0;
 }
 
 /* Copies the numbers in COLUMN of TABLE to column TO of their heads. */

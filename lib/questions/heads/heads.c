@@ -30,8 +30,7 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
     (void)param;
     (void)label;
     ATTN_TRY(ATTN_ALLOC(rest, strlen(text) + 1, err));
-    attn_head_effects_read(text, &args->effects, rest);
-    if (*rest || args->effects == 0)
+    if (attn_head_effects_read(text, &args->effects, rest))
         status =
             attn_error_at(attn_measures_parse(rest, &args->measures, err), ATTN_STAGE_OPTIONS, err);
     attn_free(rest);

@@ -151,8 +151,8 @@ enum attn_status attn_word_pairs_choose(const struct attn_heads_args *args,
                                         struct attn_number_list *to, struct attn_error *err);
 
 /* Reads the names of effects in LIST, "direct,entropy,weight", into EFFECTS, and copies the other
- * names to REST, which has room for all of LIST. */
-void attn_head_effects_read(const char *list, unsigned *effects, char *rest);
+ * names to REST, which has room for all of LIST. Returns false if there are no others. */
+bool attn_head_effects_read(const char *list, unsigned *effects, char *rest);
 
 /* --- From weights (heads_weights.c, heads_composition.c, heads_svd.c) ------------------------- */
 

@@ -2,6 +2,7 @@
 #include "heads/heads_internal.h"
 
 #include "base/text/fixed_text.h"
+#include "base/text/list.h"
 #include "measures/head_kind.h"
 #include "tables/table_internal.h"
 
@@ -269,16 +270,15 @@ static uint64_t flags_of(const char *list)
 {
     uint64_t flags = 0;
 
-    for (size_t size; list; list = list[size] ? list + size + 1 : NULL) {
-        const size_t n = strcspn(list, ",=:");
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
+        const size_t n = strcspn(item.text, ",=:");
         uint64_t found = UINT64_MAX;
 
-        size = strcspn(list, ",");
         for (int i = 0; i < ATTN_N_HEAD_COLUMN; i++) {
             const size_t end = strlen(attn_head_columns[i].name);
 
-            if (n >= end && strncmp(list, attn_head_columns[i].name, end) == 0 &&
-                (n == end || attn_text_has_word("_sd _se _low _high", list + end, n - end)))
+            if (n >= end && strncmp(item.text, attn_head_columns[i].name, end) == 0 &&
+                (n == end || attn_text_has_word("_sd _se _low _high", item.text + end, n - end)))
                 found = attn_head_columns[i].shown;
         }
         flags |= found;

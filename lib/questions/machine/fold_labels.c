@@ -13,18 +13,15 @@
 static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *err)
 {
     const char *list = fold->study->group_by;
-    char *at;
+    char *rest;
 
     if (!list && fold->study->has_contrasts)
         return attn_error_set(err, ATTN_INVALID, "`has_contrasts` needs `group_by`");
     if (!list)
         return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(at, attn_strndup(list, strlen(list), err)));
-    fold->names = at;
-    for (char *end = at; end; at = end + 1) {
-        end = strchr(at, ',');
-        if (end)
-            *end = '\0';
+    ATTN_TRY(ATTN_NEW(rest, attn_strndup(list, strlen(list), err)));
+    fold->names = rest;
+    for (char *at; (at = strsep(&rest, ","));) {
         if (*at == '\0')
             return attn_error_set(err, ATTN_INVALID,
                                   "`group_by` '%s' has an empty name, expected labels as in "
@@ -38,8 +35,6 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
                 return attn_error_set(err, ATTN_INVALID, "`group_by` names '%s' twice",
                                       attn_quote_string(at).text);
         fold->labels[fold->n_label++] = at;
-        if (!end)
-            break;
     }
     return ATTN_OK;
 }

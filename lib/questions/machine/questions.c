@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "base/text/list.h"
 #include "machine/questions_internal.h"
 #include "params/param_internal.h"
 
@@ -37,11 +38,11 @@ const char *attn_word_set_read(const char *words, const char *text, unsigned *se
 {
     unsigned found = 0;
 
-    for (size_t n; *text; text += n + (text[n] == ',')) {
-        const int word = attn_param_find_word(words, text, n = strcspn(text, ","));
+    for (struct attn_list_item item = {.rest = text}; attn_list_next(&item);) {
+        const int word = attn_param_find_word(words, item.text, item.size);
 
         if (word < 0)
-            return text;
+            return item.text;
         found |= 1U << word;
     }
     *set = found;

@@ -5,6 +5,7 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/list.h"
 #include "input/position.h"
 #include "machine/frame.h"
 #include "machine/questions_internal.h"
@@ -304,17 +305,16 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
                                        const struct attn_item_result *result,
                                        const struct attn_rows *rows, struct attn_error *err)
 {
-    const char *regions = scoring->args->regions;
+    struct attn_list_item region = {.rest = scoring->args->regions};
     enum attn_status status = ATTN_OK;
     bool has_any = false;
 
-    for (size_t n; status == ATTN_OK; regions += n + 1) {
+    while (status == ATTN_OK && attn_list_next(&region)) {
         struct attn_buffer name = {0};
         unsigned char *flags = attn_alloc(result->n_token, 1, err);
         const struct attn_number_list *spec;
 
-        n = strcspn(regions, ",");
-        attn_buffer_append(&name, regions, n);
+        attn_buffer_append(&name, region.text, region.size);
         spec = attn_buffer_string(&name) ? find_region(item, result->run, name.data) : NULL;
         has_any = has_any || spec;
         status = flags && !name.has_failed
@@ -322,8 +322,6 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
                      : attn_error_no_memory(err);
         attn_free(flags);
         attn_buffer_release(&name);
-        if (regions[n] == '\0')
-            break;
     }
     if (status == ATTN_OK && !has_any)
         return attn_error_set(err, ATTN_INVALID, "it has none of the regions '%s'",

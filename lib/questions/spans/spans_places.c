@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/glob.h"
+#include "base/text/list.h"
 #include "input/position.h"
 #include "stream/items_internal.h"
 #include "towers/prompt/picture_prompt.h"
@@ -16,11 +17,9 @@
 /* Whether NAME is one of the spans that are asked for. */
 static bool is_span(const char *list, const char *name)
 {
-    for (size_t n; list; list = list[n] == ',' ? list + n + 1 : NULL) {
-        n = strcspn(list, ",");
-        if (attn_glob_matches(list, n, name))
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);)
+        if (attn_glob_matches(item.text, item.size, name))
             return true;
-    }
     return false;
 }
 
@@ -142,16 +141,15 @@ static enum attn_status choose_spans(struct attn_spans_run *spans, struct attn_e
     for (size_t i = 0; i < spans->n_span; i++)
         if (!list || is_span(list, spans->items[i].name))
             spans->items[n++] = spans->items[i];
-    for (size_t size; list; list = list[size] == ',' ? list + size + 1 : NULL) {
+    for (struct attn_list_item item = {.rest = list}; attn_list_next(&item);) {
         size_t i = 0;
 
-        size = strcspn(list, ",");
-        while (i < n && !attn_glob_matches(list, size, spans->items[i].name))
+        while (i < n && !attn_glob_matches(item.text, item.size, spans->items[i].name))
             i++;
         if (i == n)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "`spans` has '%s', and no place is called so",
-                               attn_quote(list, size).text);
+                               attn_quote(item.text, item.size).text);
     }
     spans->n_span = n;
     if (n > 0)

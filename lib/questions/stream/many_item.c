@@ -214,7 +214,8 @@ static enum attn_status read_options(struct attn_many_task *task,
     task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && attn_number_list_is_given(&task->request.selection.queries))
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
-    if (attn_model_stack_is_listed(task->request.selection.sites, true))
+    if (attn_list_names_stack(task->request.selection.sites, ATTN_STACK_ENCODER) ||
+        attn_list_names_stack(task->request.selection.sites, ATTN_STACK_TOWER))
         return report(err, "`sites` names the encoder, and records hold tensors of the decoder");
     if (!task->options.keeps_tensors)
         task->request.selection.sites = task->options.measures != 0 ? "pattern" : NULL;
