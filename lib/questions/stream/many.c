@@ -183,7 +183,8 @@ static enum attn_status join_window(const struct many *many, const struct attn_m
 
     if (!whole->surprisal) {
         ATTN_TRY(ATTN_ALLOC(whole->surprisal, n, err));
-        ATTN_TRY(ATTN_ALLOC(whole->numbers, attn_size_mul(n, n_number), err));
+        if (reader)
+            ATTN_TRY(ATTN_ALLOC(whole->numbers, attn_size_mul(n, n_number), err));
     }
     for (size_t i = from - item->shift; i < item->n_row; i++) {
         whole->surprisal[item->shift + i] = result->surprisal[i];
