@@ -524,7 +524,10 @@ enum { N_ARRAY = sizeof arrays / sizeof *arrays };
 static const char turned[] = "encoder.weight|decoder.weight", logarithms[] = "r_mag|log_threshold",
                   unused[] = "k|group_sizes|active_groups";
 
-/* Copies the vector ARRAY, or its one number N times, to *VECTOR. */
+static const char not_finite[] = "holds NaN or infinity, expected finite values";
+
+/* Copies the vector ARRAY, or its one number N times, to *VECTOR. An infinite threshold belongs to
+ * a feature that never fires. */
 static enum attn_status copy_vector(struct reading *r, const struct attn_tensor_entry *array,
                                     size_t n, float **vector)
 {
@@ -538,13 +541,12 @@ static enum attn_status copy_vector(struct reading *r, const struct attn_tensor_
         double x;
 
         attn_vector_elements(&own, n_own == 1 ? 0 : i, 1, &x);
-        if (isnan(x))
-            return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name,
-                                  "has a NaN, expected numbers");
+        (*vector)[i] = (float)(is_log ? attn_exp((double)(float)x) : x);
+        if (isnan(x) || (isinf((*vector)[i]) && vector != &r->made.threshold))
+            return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name, not_finite);
         if (vector == &r->factors && x != 1)
             return attn_refuse_in(r->err, ATTN_UNSUPPORTED, r->made.path, array->name,
                                   "has %g, expected 1", x);
-        (*vector)[i] = (float)(is_log ? attn_exp((double)(float)x) : x);
     }
     return ATTN_OK;
 }
@@ -589,11 +591,15 @@ static enum attn_status take(struct reading *r, const struct array *row, size_t 
     const size_t n_row = row->shape[0] == 'd' ? r->made.d : r->made.n;
     const size_t n_col = row->shape[0] == 'd' ? r->made.n : r->made.d;
     void *home = (char *)r + row->home;
+    struct attn_non_finite bad;
 
     if (!array->tensor.data)
         ATTN_TRY(read_member(r, i, true));
     if (strlen(row->shape) == 1)
         return copy_vector(r, array, n_row, home);
+    bad = attn_tensor_find_non_finite(&array->tensor);
+    if (bad.n_nan + bad.n_infinite > 0)
+        return attn_refuse_in(r->err, ATTN_FORMAT, r->made.path, array->name, not_finite);
     *(struct attn_matrix *)home = (struct attn_matrix){
         .data = array->tensor.data,
         .dtype = array->tensor.dtype,
@@ -797,6 +803,8 @@ static double scale_of(const struct attn_dictionary *dictionary, size_t i, doubl
 static struct attn_sae_feature rule_of(const struct attn_dictionary *dictionary, size_t i)
 {
     return (struct attn_sae_feature){
+        .path = dictionary->path,
+        .i = i,
         .kind = dictionary->kind,
         .bias = dictionary->bias[i],
         .threshold = dictionary->threshold ? dictionary->threshold[i] : 0,
@@ -844,11 +852,13 @@ float attn_feature_activate(const struct attn_sae_feature *feature, float pre)
                : pre;
 }
 
-enum attn_status attn_dictionary_refuse(const struct attn_dictionary *dictionary, size_t i,
-                                        struct attn_error *err)
+enum attn_status attn_feature_check(const struct attn_sae_feature *feature, double pre,
+                                    struct attn_error *err)
 {
-    attn_error_set(err, ATTN_FORMAT, "feature %zu of '%s' gives a number that is not finite", i,
-                   attn_quote_string(dictionary->path).text);
+    if (isfinite((float)pre) && isfinite(attn_feature_activate(feature, (float)pre)))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "feature %zu of '%s' gives a number that is not finite",
+                   feature->i, attn_quote_string(feature->path).text);
     return attn_error_at(ATTN_FORMAT, ATTN_STAGE_MODEL, err);
 }
 
@@ -899,11 +909,11 @@ static enum attn_status add_block(const struct attn_dictionary *dictionary,
 
     for (size_t i = block->first_col; i < block->last_col; i++, pre++, scales++) {
         const struct attn_sae_feature rule = rule_of(dictionary, i);
+        const double scaled = (double)*pre * *scales;
         struct attn_firing firing = {.feature = i};
 
-        if (!isfinite(*pre))
-            return attn_dictionary_refuse(dictionary, i, err);
-        firing.activation = attn_feature_activate(&rule, (float)((double)*pre * *scales));
+        ATTN_TRY(attn_feature_check(&rule, scaled, err));
+        firing.activation = attn_feature_activate(&rule, (float)scaled);
         firing.weight = (float)((double)firing.activation / *scales);
         ATTN_TRY(attn_firings_add(&of->rows[row], most, firing, err));
     }

@@ -18,7 +18,8 @@
  *     gated      y e_i + bias_i            max(gain_i (y e_i) + gated_i, 0) if pre > 0, else 0
  *
  * It stands for shift + the sum of activation_i d_i / a_i, d_i row i of the decoder. Weights are
- * mapped, and only the rows and columns that are asked for are read.
+ * mapped. Opening reads them once, for NaN and infinity; then the rows and columns that are asked for
+ * are read.
  */
 /* clang-format on */
 #pragma once
@@ -69,6 +70,8 @@ struct attn_quote attn_dictionary_tensor(const struct attn_location *at);
 
 /* One feature: pre is constant + x column. */
 struct attn_sae_feature {
+    const char *path; /* of its dictionary, for messages; borrowed */
+    size_t i;
     enum attn_dictionary_kind kind;
     float bias, threshold, gain, gated;
     double constant;
@@ -113,13 +116,13 @@ struct attn_encoded {
     struct attn_firings *rows; /* [n_row] receive them; the caller frees their items */
 };
 
-/* Encodes the vectors. A product that is not finite is ATTN_FORMAT. */
+/* Checks that PRE, the number of FEATURE, and its activation are finite. ATTN_FORMAT if not. */
+enum attn_status attn_feature_check(const struct attn_sae_feature *feature, double pre,
+                                    struct attn_error *err);
+
+/* Encodes the vectors, and checks their features. */
 enum attn_status attn_dictionary_encode(const struct attn_dictionary *dictionary,
                                         const struct attn_encoded *of, struct attn_error *err);
-
-/* Sets the failure that the number of feature I is not finite. */
-enum attn_status attn_dictionary_refuse(const struct attn_dictionary *dictionary, size_t i,
-                                        struct attn_error *err);
 
 /* Writes the vector that the features of ROW stand for to X [d]. */
 void attn_dictionary_decode(const struct attn_dictionary *dictionary,

@@ -74,7 +74,8 @@ static enum attn_status copy_all(const struct attn_tensor_files *files, const ch
 
 /* --- Features --------------------------------------------------------------------------------- */
 
-/* A feature that is taken out. Its direction [d] comes first in memory, which steering adds. */
+/* A feature that is taken out. Its direction [d] comes first in memory, which steering adds; the
+ * path of its dictionary comes last. */
 struct taken_out {
     struct attn_sae_feature feature;
     float factor, offset;
@@ -95,12 +96,13 @@ static enum attn_status take_out(void *user, const struct attn_trace_event *even
     const float *direction = user;
     const struct taken_out *out = taken_out_of(user, d);
 
-    (void)err;
     for (size_t row = 0; row < event->n_row; row++, values += d) {
-        const float pre = (float)attn_feature_pre(&out->feature, values, d);
-        const double step = (double)out->offset -
-                            (double)out->factor * (double)attn_feature_activate(&out->feature, pre);
+        const double pre = attn_feature_pre(&out->feature, values, d);
+        const double step =
+            (double)out->offset -
+            (double)out->factor * (double)attn_feature_activate(&out->feature, (float)pre);
 
+        ATTN_TRY(attn_feature_check(&out->feature, pre, err));
         for (size_t j = 0; j < d; j++)
             values[j] = (float)((double)values[j] + step * (double)direction[j]);
     }
@@ -111,7 +113,8 @@ static enum attn_status take_out(void *user, const struct attn_trace_event *even
 static enum attn_status take_feature(const struct attn_dictionary *dictionary, uint64_t i,
                                      struct attn_intervention *made, struct attn_error *err)
 {
-    const size_t d = dictionary->d, n_more = sizeof(struct taken_out) + d * sizeof(double);
+    const size_t d = dictionary->d, n_path = strlen(dictionary->path) + 1;
+    const size_t n_more = sizeof(struct taken_out) + d * sizeof(double) + n_path;
     const struct attn_location *at = &dictionary->at;
     const struct attn_quote path = attn_quote_string(dictionary->path);
     float *direction;
@@ -128,6 +131,7 @@ static enum attn_status take_feature(const struct attn_dictionary *dictionary, u
     struct taken_out *out = taken_out_of(direction, d);
 
     out->feature = attn_dictionary_feature(dictionary, (size_t)i, out->column, direction);
+    out->feature.path = memcpy(out->column + d, dictionary->path, n_path);
     made->remark = out->remark;
     out->factor = made->factor;
     out->offset = made->offset;

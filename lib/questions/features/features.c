@@ -537,8 +537,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(watch(f, ATTN_SITES(f->plan->at.site), err));
     for (size_t k = 0; k < f->n_row * n; k++) {
         f->pre[k] = attn_feature_pre(&f->plan->listed[k % n].feature, f->x + k / n * d, d);
-        if (!isfinite(f->pre[k]))
-            return attn_dictionary_refuse(f->plan->dictionary, f->plan->listed[k % n].i, err);
+        ATTN_TRY(attn_feature_check(&f->plan->listed[k % n].feature, f->pre[k], err));
     }
     return ATTN_OK;
 }
