@@ -86,9 +86,12 @@ enum attn_status attn_layer_factors_create(struct attn_frame *frame,
     return ATTN_OK;
 }
 
-void attn_layer_factors_read(const struct attn_model *model, const struct attn_location *at,
-                             const struct attn_layer_factors *factors)
+enum attn_status attn_layer_factors_read(const struct attn_model *model,
+                                         const struct attn_location *at,
+                                         const struct attn_layer_factors *factors,
+                                         struct attn_error *err)
 {
+    const int layer = (int)attn_config_weights_layer(&model->config, attn_location_index(at));
     const struct attn_config *config = attn_model_config(model);
     const struct attn_block_weights *block = attn_block_at(&model->weights, at);
     const size_t d = factors->d_model, e = factors->d_head, ev = factors->d_value;
@@ -104,6 +107,11 @@ void attn_layer_factors_read(const struct attn_model *model, const struct attn_l
         attn_readout_factors(config, &block->ln1_post, 0, d, factors->scratch);
     for (size_t i = 0; block->ln1_post.w.data && i < n * ev * d; i++)
         factors->out[i] *= factors->scratch[i % d];
+    for (const double *x = factors->q; x < factors->scratch; x++)
+        if (!isfinite(*x))
+            return attn_error_at(attn_weights_find_non_finite(model->naming, model->st, layer, err),
+                                 ATTN_STAGE_MODEL, err);
+    return ATTN_OK;
 }
 
 /* --- The vocabulary --------------------------------------------------------------------------- */

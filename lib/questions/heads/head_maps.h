@@ -33,9 +33,12 @@ enum attn_status attn_layer_factors_create(struct attn_frame *frame,
                                            struct attn_layer_factors *factors,
                                            struct attn_error *err);
 
-/* Reads the factors of the layer of AT, which has attention. */
-void attn_layer_factors_read(const struct attn_model *model, const struct attn_location *at,
-                             const struct attn_layer_factors *factors);
+/* Reads the factors of the layer of AT, which has attention. Weights that are not finite are
+ * refused, as in a run. */
+enum attn_status attn_layer_factors_read(const struct attn_model *model,
+                                         const struct attn_location *at,
+                                         const struct attn_layer_factors *factors,
+                                         struct attn_error *err);
 
 enum attn_head_map { ATTN_HEAD_MAP_OV, ATTN_HEAD_MAP_QK };
 

@@ -193,8 +193,8 @@ static enum attn_status ask_layer(struct composition *c, struct attn_error *err)
     const struct attn_frame *frame = &c->frame;
 
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
-    attn_layer_factors_read(attn_host_model(frame->host), &c->parts.items[c->layer].at,
-                            &c->factors);
+    ATTN_TRY(attn_layer_factors_read(attn_host_model(frame->host), &c->parts.items[c->layer].at,
+                                     &c->factors, err));
     attn_pool_run(frame->host->pool, c->n_head, make_factors, c);
     for (c->earlier = 0; c->earlier < c->layer; c->earlier += count_heads(c, c->earlier)) {
         ATTN_TRY(compare(c, err));

@@ -290,7 +290,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     top = attn_frame_alloc(frame, 2 * x->n_top, sizeof *top);
     ATTN_TRY(allocate(x, err));
     ATTN_TRY(attn_layer_factors_create(frame, &x->factors, err));
-    attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors);
+    ATTN_TRY(attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors, err));
     ATTN_TRY(decompose(x, err));
     attn_pool_run(frame->host->pool, (x->n_token + PART - 1) / PART, find_part, x);
     if (x->map == ATTN_HEAD_MAP_OV)

@@ -146,7 +146,7 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
     for (size_t i = 0; i < weights->parts.n; i++) {
         if (i == 0 || parts[i].at.layer != parts[i - 1].at.layer) {
             ATTN_TRY(attn_host_check_canceled(frame->host, err));
-            attn_layer_factors_read(weights->model, &parts[i].at, &weights->factors);
+            ATTN_TRY(attn_layer_factors_read(weights->model, &parts[i].at, &weights->factors, err));
             attn_pool_run(pool, frame->config->n_head, find_numbers, weights);
         }
         ATTN_TRY(append_numbers(weights, &parts[i], err));
