@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/text/fixed_text.h"
 #include "base/text/number.h"
 #include "base/text/utf8.h"
 #include "stream/items_internal.h"
@@ -22,10 +23,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TARGET, ROWS }; /* indices of the parts */
-enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
+enum { BLOCK = 1 << 16, MOST_GROUPS = 1000, MEMBER_SIZE = ATTN_SITE_ARCHIVE_NAME_SIZE };
 
 /* A site: the numbers of an item are [n_layer, shape]. */
 struct site_rows {
@@ -89,6 +91,72 @@ static enum attn_status open_joined(struct attn_record_writer *writer, const cha
     status = attn_buffer_string(&rows) ? attn_record_writer_add_part(writer, rows.data, false, err)
                                        : attn_error_no_memory(err);
     attn_buffer_release(&rows);
+    return status;
+}
+
+/* Writes the name of LABEL as a member to NAME: `/` and characters that are not ASCII are `_`. */
+static void name_member(const char *prefix, const char *label, char name[MEMBER_SIZE])
+{
+    snprintf(name, MEMBER_SIZE, "%s%s", prefix, label);
+    for (char *c = name; *c; c++)
+        *c = *c < ' ' || *c > '~' || *c == '/' ? '_' : *c;
+}
+
+/* A name that label number LABEL may have. */
+struct member {
+    char name[MEMBER_SIZE];
+    size_t label;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order != 0 ? order : (x->label > y->label) - (x->label < y->label);
+}
+
+static bool is_reserved(const char *name)
+{
+    bool is_found = attn_text_has_word("id layer stack", name, strlen(name));
+
+    for (int site = 0; site < ATTN_N_SITE && !is_found; site++)
+        is_found = strcmp(name, attn_site_name(site)) == 0;
+    return is_found;
+}
+
+/* Refuses two labels that would be one member. One that has the name of a site counts as item.NAME,
+ * too, whether this site is written or not. */
+static enum attn_status begin_joined(struct attn_record_writer *writer, struct attn_error *err)
+{
+    size_t n, n_member = 0, i = 1;
+    const char *const *labels = attn_items_labels(writer->form->items, &n);
+    enum attn_status status = ATTN_OK;
+    struct member *members;
+
+    if (writer->form->mean_by || !((struct joined_writer *)writer)->is_archive)
+        return ATTN_OK; /* of one label, or of none */
+    ATTN_TRY(ATTN_ALLOC(members, attn_size_mul(2, n), err));
+    for (size_t label = 0; label < n; label++) {
+        struct member *made = &members[n_member];
+
+        made[0].label = made[1].label = label;
+        name_member("", labels[label], made[0].name);
+        name_member(ATTN_LABEL_PREFIX, labels[label], made[1].name);
+        n_member += is_reserved(made[0].name) ? 2 : 1;
+    }
+    ATTN_SORT(members, n_member, by_name);
+    while (i < n_member && strcmp(members[i - 1].name, members[i].name) != 0)
+        i++;
+    if (i < n_member)
+        status = attn_error_at(
+            attn_error_set(err, ATTN_FORMAT,
+                           "the labels '%s' and '%s' would both be the array '%s', expected "
+                           "another name for one of them",
+                           attn_quote_string(labels[members[i - 1].label]).text,
+                           attn_quote_string(labels[members[i].label]).text, members[i].name),
+            ATTN_STAGE_INPUT, err);
+    attn_free(members);
     return status;
 }
 
@@ -523,27 +591,38 @@ static enum attn_value_type kind_of(const struct column *column)
     return has[ATTN_VALUE_REAL] || has[ATTN_VALUE_MISSING] ? ATTN_VALUE_REAL : ATTN_VALUE_INTEGER;
 }
 
-/* Writes the array of column number I. In its name, `/` and characters that are not ASCII are
- * replaced by `_`; a label with the name of another array becomes item.NAME. */
+static bool is_label(const struct joined_writer *arrays, size_t i)
+{
+    return arrays->base.form->mean_by ? i == ID : i > ID;
+}
+
+/* Returns true if NAME is the array of a site, or of a column that is no label. */
+static bool is_taken(const struct joined_writer *arrays, const char *name)
+{
+    for (size_t i = 0; i < arrays->n_site; i++)
+        if (strcmp(name, attn_site_name(arrays->sites[i].site)) == 0)
+            return true;
+    for (size_t i = 0; i < arrays->n_column && i <= FIRST_LABEL; i++)
+        if (!is_label(arrays, i) && strcmp(name, arrays->columns[i].name) == 0 &&
+            (arrays->columns[i].n > 0 || (i == LAYER && !arrays->base.form->mean_by)))
+            return true;
+    return false;
+}
+
+/* Writes the array of column number I. A label with the name of another array is item.NAME. */
 static enum attn_status write_column(struct joined_writer *arrays, size_t i, struct attn_error *err)
 {
     const struct column *column = &arrays->columns[i];
     const enum attn_value_type kind = kind_of(column);
     const size_t width = column->width > 0 ? column->width : 1;
     const char *text = column->values.data;
-    bool is_taken = i >= FIRST_LABEL && !arrays->base.form->mean_by &&
-                    (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
-                     (arrays->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
     struct attn_array *array = &arrays->array;
     char dtype[24];
 
-    for (size_t k = 0; k < arrays->n_site; k++)
-        is_taken = is_taken || strcmp(column->name, attn_site_name(arrays->sites[k].site)) == 0;
     *array = (struct attn_array){.rank = 1, .shape = {column->n}};
-    snprintf(array->name, sizeof array->name, "%s%s", is_taken ? ATTN_LABEL_PREFIX : "",
-             column->name);
-    for (char *c = array->name; *c; c++)
-        *c = *c < ' ' || *c > '~' || *c == '/' ? '_' : *c;
+    name_member("", column->name, array->name);
+    if (is_label(arrays, i) && is_taken(arrays, array->name))
+        name_member(ATTN_LABEL_PREFIX, column->name, array->name);
     snprintf(dtype, sizeof dtype, "<U%zu", width);
     if (kind == ATTN_VALUE_TEXT)
         ATTN_TRY(begin_array(arrays, dtype, sizeof(uint32_t) * width, err));
@@ -595,6 +674,7 @@ const struct attn_item_sink attn_item_sink_joined = {
     .name = "joined",
     .size = sizeof(struct joined_writer),
     .open = open_joined,
+    .begin = begin_joined,
     .add = add_joined,
     .finish = finish_joined,
     .release = release_joined,
