@@ -12,6 +12,7 @@
 #include "machine/frame.h"
 #include "machine/parts.h"
 #include "machine/questions_internal.h"
+#include "machine/sums.h"
 #include "measures/head_cards_internal.h"
 #include "run/host_internal.h"
 #include "stream/items_internal.h"
@@ -448,13 +449,15 @@ static void add_row(const struct features *f, const struct attn_trace_event *eve
             const float *value = f->values + (key * n_group + group) * width;
             double *part = &parts[(f->args->by & BY_HEAD ? head * n_key_of(f) : 0) +
                                   (f->args->by & BY_KEY ? key : 0)];
-            double x = 0;
+            double x = 0, size = 0;
 
-            for (size_t j = 0; j < width; j++)
+            for (size_t j = 0; j < width; j++) {
                 x += (double)value[j] * column[j];
+                size += fabs((double)value[j] * column[j]);
+            }
             x *= (double)cells.values[c];
             *part = isnan(*part) ? x : *part + x;
-            parts[n_part_of(f)] += fabs(x);
+            parts[n_part_of(f)] += size * fabs((double)cells.values[c]);
         }
 }
 
@@ -659,6 +662,10 @@ static enum attn_status append_parts(struct features *f, size_t row, size_t i, c
     const size_t n_key = n_key_of(f), n_part = n_part_of(f);
     double totals[] = {0, listed->feature.constant, f->pre[row * f->plan->n + i]};
     struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string("cell")};
+    struct attn_sum sum = {.size = parts[n_part],
+                           .n_rounded = (double)f->n,
+                           .compute = attn_model_compute(f->frame.run->model)};
+    char what[64];
 
     for (size_t k = 0; k < n_part; k++) {
         if (isnan(parts[k]))
@@ -670,12 +677,9 @@ static enum attn_status append_parts(struct features *f, size_t row, size_t i, c
         cells[CONTRIBUTION] = attn_cell_real(parts[k]);
         ATTN_TRY(append(f, row, listed->i, cells, err));
     }
-    if (!(fabs(totals[0] + totals[1] - totals[2]) <=
-          1e-4 * (parts[n_part] + fabs(totals[1]) + fabs(totals[2]))))
-        return attn_refuse(err, ATTN_STAGE_CHECK,
-                           "the parts of feature %zu and its bias add up to %.6g, and the number "
-                           "of the model is %.6g",
-                           listed->i, totals[0] + totals[1], totals[2]);
+    sum.value = totals[0] + totals[1];
+    snprintf(what, sizeof what, "parts of feature %zu and its bias", listed->i);
+    ATTN_TRY(attn_sum_check(&sum, what, totals[2], err));
     cells[HEAD] = cells[KEY] = cells[KEY_TOKEN] = attn_cell_missing();
     for (size_t k = 0; k < sizeof totals / sizeof *totals; k++) {
         cells[PART] = attn_cell_string(names[k]);
