@@ -60,19 +60,17 @@ static enum attn_status read_ablations(struct attn_edit_texts *texts,
                                        const struct attn_model *model, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
-    char *copy, *rest;
 
-    if (!texts->ablate)
-        return ATTN_OK;
-    copy = rest = attn_strndup(texts->ablate, strlen(texts->ablate), err);
-    if (!copy)
-        return ATTN_NO_MEMORY;
-    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
-        status = attn_intervention_read(ATTN_EDIT_ZERO, item, model,
-                                        &texts->interventions[texts->n_intervention], err);
+    for (struct attn_list_item item = {.rest = texts->ablate};
+         status == ATTN_OK && attn_list_next(&item);) {
+        char *text = attn_strndup(item.text, item.size, err);
+
+        status = !text ? ATTN_NO_MEMORY
+                       : attn_intervention_read(ATTN_EDIT_ZERO, text, model,
+                                                &texts->interventions[texts->n_intervention], err);
         texts->n_intervention += status == ATTN_OK;
+        attn_free(text);
     }
-    attn_free(copy);
     return status;
 }
 
