@@ -299,8 +299,7 @@ static enum attn_status report_searched(const struct attn_catalog *catalog, cons
     if (attn_buffer_check(&text, err) == ATTN_OK)
         attn_error_set(err, ATTN_INVALID, "%s", attn_buffer_string(&text));
     attn_buffer_release(&text);
-    if (err)
-        err->reason = ATTN_REASON_NOT_FOUND;
+    attn_error_because(ATTN_INVALID, ATTN_REASON_NOT_FOUND, err);
     attn_hub_fetch(hub, command, sizeof command);
     if (!is_bare(name) || strchr(name, '/'))
         attn_error_hint(err, "%s", command);
@@ -319,8 +318,7 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 {
     attn_error_set(err, ATTN_INVALID, "'%s' is neither a directory nor a name of a model",
                    attn_quote_string(name).text);
-    if (err)
-        err->reason = ATTN_REASON_NOT_FOUND;
+    attn_error_because(ATTN_INVALID, ATTN_REASON_NOT_FOUND, err);
     return attn_error_hint(err, "names are NAME, OWNER/NAME[@REVISION][:TAG], " ATTN_OLLAMA_PREFIX
                                 "MODEL[:TAG] and " LM_STUDIO_PREFIX "OWNER/NAME[:TAG]");
 }

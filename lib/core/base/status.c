@@ -155,6 +155,14 @@ enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage 
     return status;
 }
 
+enum attn_status attn_error_because(enum attn_status status, enum attn_reason reason,
+                                    struct attn_error *err)
+{
+    if (err && status != ATTN_OK && status != ATTN_NO_MEMORY && status != ATTN_CANCELED)
+        err->reason = reason;
+    return status;
+}
+
 enum attn_status attn_error_of(enum attn_status status, const char *field, struct attn_error *err)
 {
     if (err && status == ATTN_INVALID)

@@ -57,8 +57,8 @@ enum attn_request_stage {
 };
 
 /* X(NAME, number, code). Why something failed, for programs. The first have the numbers of the
- * statuses that they are the reasons of, if nothing more is known. Those from BAD_JSON on are the
- * reasons why one of many items fails. */
+ * statuses that they are the reasons of, if nothing more is known. Those from BAD_JSON on are what
+ * is wrong with an input, which may be one of many items. */
 #define ATTN_REASON_MAP(X)                                                                         \
     X(NONE, 0, "")                                                                                 \
     X(NO_MEMORY, 1, "no_memory")                                                                   \

@@ -53,6 +53,11 @@ enum attn_status attn_error_under(enum attn_status status, const char *what,
  * bad item '9.9', expected ...". Returns STATUS. ERR may be NULL. */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);
 
+/* Sets why the failure STATUS happened, for programs, in place of an earlier reason; out of memory
+ * and canceled stay. Returns STATUS. ERR may be NULL. */
+enum attn_status attn_error_because(enum attn_status status, enum attn_reason reason,
+                                    struct attn_error *err);
+
 /* Copies the failure FROM to ERR, unless ERR has one. Returns FROM's status. ERR may be NULL. */
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
 

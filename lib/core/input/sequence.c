@@ -66,8 +66,9 @@ enum attn_status attn_sequence_encode(const struct attn_request_reading *reading
     options.cancel = sequence->cancel;
     options.pair = input->pair;
     options.n_pair = input->n_pair;
-    status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
-                                   &sequence->encoding, err);
+    status = attn_error_because(attn_tokenizer_encode(tokenizer, input->text, input->n_text,
+                                                      &options, &sequence->encoding, err),
+                                ATTN_REASON_BAD_TEXT, err);
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     if (status == ATTN_UNSUPPORTED && input->pair) /* the tokenizer has no rule for two texts */
@@ -136,15 +137,6 @@ static enum attn_status read_ids(const struct attn_request_reading *reading,
                : ATTN_OK;
 }
 
-/* Counts the tokens of the first text, n[0], and of the second, n[1]. */
-static void count_pair(const struct attn_encoding *encoding, size_t n[2])
-{
-    n[0] = n[1] = 0;
-    for (size_t i = 0; i < encoding->n; i++)
-        if (encoding->texts[i] != ATTN_TEXT_NONE)
-            n[encoding->texts[i] == ATTN_TEXT_SECOND]++;
-}
-
 bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
@@ -158,48 +150,38 @@ bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t pos
     return !is_of_two || sequence->types[position] == 1;
 }
 
-enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
-                                             const struct attn_input *input, const char *model,
-                                             size_t most, struct attn_error *err)
+enum attn_status attn_sequence_check_length(const struct attn_sequence *sequence,
+                                            const struct attn_input *input, const char *model,
+                                            size_t most, struct attn_error *err)
 {
     char expected[sizeof(struct attn_quote) + 64];
-    size_t n[2];
+    size_t n[2] = {0}; /* tokens of the first text, and of the second */
 
+    if (sequence->n == 0)
+        return attn_error_because(
+            attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens"),
+            ATTN_REASON_EMPTY, err);
+    if (sequence->n <= most)
+        return ATTN_OK;
     if (model)
         snprintf(expected, sizeof expected, "'%s' takes at most %zu", attn_quote_string(model).text,
                  most);
     else
         snprintf(expected, sizeof expected, "expected at most %zu", most);
+    for (size_t i = 0; i < sequence->encoding.n; i++)
+        if (sequence->encoding.texts[i] != ATTN_TEXT_NONE)
+            n[sequence->encoding.texts[i] == ATTN_TEXT_SECOND]++;
     if (input->embeddings)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, %s",
-                              attn_quote_string(input->embeddings->name).text, sequence->n,
-                              expected);
-    if (!input->pair)
-        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, %s", sequence->n,
-                              expected);
-    count_pair(&sequence->encoding, n);
-    return attn_error_set(err, ATTN_INVALID,
-                          "the text has %zu tokens and its pair %zu, together with what the "
-                          "tokenizer adds %zu, %s",
-                          n[0], n[1], sequence->n, expected);
-}
-
-static enum attn_status check_length(const struct attn_request_reading *reading,
-                                     const struct attn_input *input,
-                                     const struct attn_sequence *sequence,
-                                     const struct attn_model *model, struct attn_error *err)
-{
-    const size_t most = attn_model_config(model)->n_ctx;
-
-    if (sequence->n == 0) {
-        attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        if (reading->example)
-            attn_error_hint(err, "%s", reading->example);
-        return ATTN_INVALID;
-    }
-    if (sequence->n <= most)
-        return ATTN_OK;
-    return attn_sequence_refuse_length(sequence, input, attn_model_name(model), most, err);
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, %s",
+                       attn_quote_string(input->embeddings->name).text, sequence->n, expected);
+    else if (!input->pair)
+        attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, %s", sequence->n, expected);
+    else
+        attn_error_set(err, ATTN_INVALID,
+                       "the text has %zu tokens and its pair %zu, together with what the "
+                       "tokenizer adds %zu, %s",
+                       n[0], n[1], sequence->n, expected);
+    return attn_error_because(ATTN_INVALID, ATTN_REASON_TOO_LONG, err);
 }
 
 /* Sets the types of the text from its encoding, if MODEL has types and they are not all 0. */
@@ -344,7 +326,12 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
-    ATTN_TRY(check_length(reading, input, sequence, model, err));
+    const enum attn_status status = attn_sequence_check_length(
+        sequence, input, attn_model_name(model), attn_model_config(model)->n_ctx, err);
+
+    if (sequence->n == 0 && reading->example)
+        attn_error_hint(err, "%s", reading->example);
+    ATTN_TRY(status);
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
     if (model->sentence.omits_prompt && sequence->n_prompt > 0)
         ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));

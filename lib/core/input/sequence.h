@@ -127,11 +127,11 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
                                           const struct attn_model *model,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Reports that SEQUENCE, read from INPUT, exceeds MOST tokens: the limit of MODEL, or if MODEL is
- * NULL, of the caller. */
-enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
-                                             const struct attn_input *input, const char *model,
-                                             size_t most, struct attn_error *err);
+/* Checks that SEQUENCE, read from INPUT, has tokens, and at most MOST: the limit of MODEL, or if
+ * MODEL is NULL, of the caller. */
+enum attn_status attn_sequence_check_length(const struct attn_sequence *sequence,
+                                            const struct attn_input *input, const char *model,
+                                            size_t most, struct attn_error *err);
 
 /* Whether POSITION may hold an answer: a token of the second of two texts, or of the only text,
  * that the tokenizer did not add. For ids, their types tell the two texts apart; without types, the

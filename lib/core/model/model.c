@@ -666,21 +666,25 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
                                       size_t first, struct attn_error *err)
 {
     const size_t n_token = model->config.n_token;
+    size_t i = 0;
 
     if (model->config.image.patch_height > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not tokens",
                               attn_quote_string(model->name).text);
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= n_token)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "token id %d at position %zu is out of range, expected 0 to %zu",
-                                  ids[i], first + i, n_token - 1);
-        else if (is_of_part(&model->config, ids[i]))
-            return attn_error_set(err, ATTN_INVALID,
-                                  "token id %d at position %zu stands for a picture or a sound, "
-                                  "which is not read",
-                                  ids[i], first + i);
-    return ATTN_OK;
+    while (i < n && ids[i] >= 0 && (size_t)ids[i] < n_token && !is_of_part(&model->config, ids[i]))
+        i++;
+    if (i == n)
+        return ATTN_OK;
+    if (ids[i] >= 0 && (size_t)ids[i] < n_token)
+        attn_error_set(err, ATTN_INVALID,
+                       "token id %d at position %zu stands for a picture or a sound, which is not "
+                       "read",
+                       ids[i], first + i);
+    else
+        attn_error_set(err, ATTN_INVALID,
+                       "token id %d at position %zu is out of range, expected 0 to %zu", ids[i],
+                       first + i, n_token - 1);
+    return attn_error_because(ATTN_INVALID, ATTN_REASON_BAD_IDS, err);
 }
 
 enum attn_status attn_model_check_types(const struct attn_model *model, const int32_t *types,

@@ -116,11 +116,12 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
     if (attn_input_is_picture(input) || !attn_chat_is_wanted(&request->chat))
         return ATTN_OK;
     ATTN_TRY(attn_talker->check_reading(&request->reading, err));
-    ATTN_TRY(
+    ATTN_TRY(attn_error_because(
         attn_talker->write(&request->chat,
                            &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
                                                     input->text, input->n_text, 0},
-                           &run->chat, err));
+                           &run->chat, err),
+        ATTN_REASON_BAD_VALUE, err));
     run->text.prompted = run->chat.text;
     run->text.n_prompt = attn_chat_user(&run->chat).begin;
     input->text = run->text.prompted;
@@ -165,8 +166,9 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     attn_sequence_note(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
-    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
-                              run->source_tokenizer, &run->source, err));
+    ATTN_TRY(attn_error_because(attn_source_read(&request->reading, &request->source, run->model,
+                                                 run->source_tokenizer, &run->source, err),
+                                ATTN_REASON_BAD_SOURCE, err));
     if (attn_sound_input)
         attn_sound_input->note(run);
     attn_sequence_note(&run->source, run->source_tokenizer, attn_request_notes(request));
@@ -189,7 +191,8 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
     if (attn_image_input)
         ATTN_TRY(attn_image_input->check(request, run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
-    ATTN_TRY(attn_source_check(&request->source, run->model, err));
+    ATTN_TRY(attn_error_because(attn_source_check(&request->source, run->model, err),
+                                ATTN_REASON_BAD_SOURCE, err));
     ATTN_TRY(find_tokenizer(run, err));
     return attn_error_at(read_texts(run, err), ATTN_STAGE_INPUT, err);
 }
@@ -200,9 +203,11 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
     const size_t n_token = run->text.n > run->source.n ? run->text.n : run->source.n;
 
     if (request->max_input > 0 && n_token > request->max_input)
-        return attn_refuse(err, ATTN_STAGE_INPUT,
-                           "the %s has %zu tokens, `max_input` takes at most %zu",
-                           n_token == run->text.n ? "text" : "source", n_token, request->max_input);
+        return attn_error_because(
+            attn_refuse(err, ATTN_STAGE_INPUT,
+                        "the %s has %zu tokens, `max_input` takes at most %zu",
+                        n_token == run->text.n ? "text" : "source", n_token, request->max_input),
+            ATTN_REASON_TOO_LONG, err);
     if (request->max_seconds <= 0)
         return ATTN_OK;
     return attn_estimates

@@ -620,7 +620,7 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
     if (!has_failed && !stream->procedure->items.is_listed)
         has_failed = attn_fold_check(stream->fold, result, &result->err) != ATTN_OK;
     if (has_failed && result->failure == ATTN_REASON_NONE)
-        result->failure = ATTN_REASON_NO_FIT; /* the item does not fit the question */
+        result->failure = attn_item_reason(&result->err);
     if (has_failed)
         return ATTN_OK;
     if (stream->result.n_before > 0) { /* the rows of earlier items have nothing beside them */

@@ -121,6 +121,11 @@ void attn_item_name_places(struct attn_item *item, const struct attn_places *oth
         (struct attn_places){.items = item->places, .n = item->n_place, .others = &item->keys};
 }
 
+enum attn_reason attn_item_reason(const struct attn_error *why)
+{
+    return why->reason >= ATTN_REASON_BAD_JSON ? why->reason : ATTN_REASON_NO_FIT;
+}
+
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name)
 {
     for (size_t i = 0; i < item->n_label; i++)

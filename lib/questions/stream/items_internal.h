@@ -47,6 +47,9 @@ void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n);
 /* Returns true if a header names all labels. */
 bool attn_items_have_header(const struct attn_items *items);
 
+/* Returns why an item fails that WHY, a failure of its run or of the question, is about. */
+enum attn_reason attn_item_reason(const struct attn_error *why);
+
 /* The first returns the label NAME of ITEM, or NULL. The second writes the names of all its labels,
  * "a, b", or "none". */
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);

@@ -8,6 +8,7 @@
 #include "base/text/given.h"
 #include "run/host_internal.h"
 #include "run/run_internal.h"
+#include "stream/items_internal.h"
 #include "stream/many_item.h"
 #include "stream/window.h"
 #include "tables/table_internal.h"
@@ -223,7 +224,7 @@ static enum attn_status find(struct many *many, const struct attn_many_item *ite
             return attn_error_copy(err, &why);
     }
     if (why.status != ATTN_OK) {
-        result->failure = ATTN_REASON_NO_FIT;
+        result->failure = attn_item_reason(&why);
         result->err = why;
     }
     if (!result->is_last && result->failure != ATTN_REASON_NONE)
@@ -395,7 +396,7 @@ static enum attn_status answer(void *user, struct attn_window *window, int worke
         why.status = many->calls->ask(many->calls->user, result, &why);
         result->err = why;
         if (why.status != ATTN_OK)
-            result->failure = ATTN_REASON_NO_FIT;
+            result->failure = attn_item_reason(&why);
         result->is_general =
             why.status != ATTN_OK && (result->is_general || !is_of_item(why.status, &why));
     }

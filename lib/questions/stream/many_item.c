@@ -14,6 +14,7 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/maker.h"
+#include "stream/items_internal.h"
 #include "stream/masked_copies.h"
 #include "towers/families/vision_family.h"
 #include "towers/pixels_internal.h"
@@ -334,88 +335,40 @@ void attn_many_whole_free(struct attn_many_whole *whole)
 
 /* --- Reading an input ------------------------------------------------------------------------ */
 
-static enum attn_reason check_count(const struct attn_many_task *task,
+static enum attn_status check_count(const struct attn_many_task *task,
                                     const struct attn_sequence *text,
                                     const struct attn_input *input, struct attn_error *err)
 {
     const struct attn_model *model = task->host->model;
     const bool is_of_model = task->n_most == attn_model_config(model)->n_ctx;
 
-    if (text->n == 0) {
-        attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        return ATTN_REASON_EMPTY;
-    }
-    if (text->n <= task->n_most)
-        return ATTN_REASON_NONE;
-    attn_sequence_refuse_length(text, input, is_of_model ? attn_model_name(model) : NULL,
-                                task->n_most, err);
-    return ATTN_REASON_TOO_LONG;
+    return attn_sequence_check_length(text, input, is_of_model ? attn_model_name(model) : NULL,
+                                      task->n_most, err);
 }
 
 /* Checks ITEM before its text is encoded. */
-static enum attn_reason check_item(const struct attn_many_task *task,
+static enum attn_status check_item(const struct attn_many_task *task,
                                    const struct attn_many_item *item, struct attn_error *err)
 {
     const struct attn_input *input = attn_many_item_input(item);
-    enum attn_reason failure = ATTN_REASON_NONE;
+    const bool reads_pictures = attn_model_reads_pictures(task->host->model);
 
-    if (attn_model_reads_pictures(task->host->model)) {
-        if (attn_input_is_picture(input))
-            return ATTN_REASON_NONE;
-        attn_error_set(err, ATTN_INVALID, "there is no picture, expected 'image'");
-        return ATTN_REASON_NO_TEXT;
-    }
-    if (!attn_input_is_given(input) && !task->request.chat.messages) {
-        attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
-        return ATTN_REASON_NO_TEXT;
-    }
+    if (reads_pictures && attn_input_is_picture(input))
+        return ATTN_OK;
+    if (reads_pictures || (!attn_input_is_given(input) && !task->request.chat.messages))
+        return attn_error_because(attn_error_set(err, ATTN_INVALID,
+                                                 reads_pictures
+                                                     ? "there is no picture, expected 'image'"
+                                                     : "there is no text, expected a text or ids"),
+                                  ATTN_REASON_NO_TEXT, err);
     if (input->ids && !input->embeddings) {
-        failure = check_count(task, &(struct attn_sequence){.n = input->n_id}, input, err);
-        if (failure == ATTN_REASON_NONE &&
-            attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err) != ATTN_OK)
-            failure = ATTN_REASON_BAD_IDS;
+        ATTN_TRY(check_count(task, &(struct attn_sequence){.n = input->n_id}, input, err));
+        ATTN_TRY(attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err));
     }
-    if (failure == ATTN_REASON_NONE && task->has_cross &&
-        attn_source_check(&item->given->source, task->host->model, err) != ATTN_OK)
-        failure = ATTN_REASON_BAD_SOURCE;
-    return failure;
-}
-
-/* Finds why this input fails by repeating the checks one at a time. May replace WHY with a more
- * precise message. */
-static enum attn_reason find_failure(const struct attn_many_task *task,
-                                     const struct attn_request *request, struct attn_error *why)
-{
-    const struct attn_tokenizer *tokenizer = NULL;
-    struct attn_input input = request->input;
-    struct attn_sequence text = {0}, source = {0};
-    struct attn_error found = {0};
-    enum attn_reason failure = ATTN_REASON_NONE;
-    enum attn_status status = ATTN_OK;
-
-    if (attn_input_is_picture(&request->input))
-        return why->stage == ATTN_STAGE_INPUT ? ATTN_REASON_BAD_IMAGE : ATTN_REASON_NO_FIT;
-    attn_host_tokenizer(task->host, &tokenizer, NULL);
-    if (attn_input_is_text(&input))
-        status =
-            attn_sequence_put_prompt(&request->reading, task->host->model, &input, &text, &found);
-    if (status == ATTN_OK && attn_input_is_text(&input))
-        status = attn_sequence_encode(&request->reading, &input, tokenizer, &text, &found);
-    else if (status == ATTN_OK)
-        text.n = input.ids ? input.n_id : input.embeddings->shape[0];
-    if (status != ATTN_OK)
-        failure = ATTN_REASON_BAD_TEXT;
-    else
-        failure = check_count(task, &text, &input, &found);
-    if (failure == ATTN_REASON_EMPTY || failure == ATTN_REASON_TOO_LONG)
-        *why = found;
-    if (failure == ATTN_REASON_NONE &&
-        attn_source_read(&request->reading, &request->source, task->host->model, tokenizer, &source,
-                         &found) != ATTN_OK)
-        failure = ATTN_REASON_BAD_SOURCE;
-    attn_sequence_release(&text);
-    attn_sequence_release(&source);
-    return failure != ATTN_REASON_NONE ? failure : ATTN_REASON_NO_FIT;
+    return task->has_cross
+               ? attn_error_because(attn_source_check(&item->given->source, task->host->model, err),
+                                    ATTN_REASON_BAD_SOURCE, err)
+               : ATTN_OK;
 }
 
 /* Whether STATUS is a failure of INPUT, the text of ITEM, and not of memory or the model. */
@@ -467,38 +420,31 @@ static size_t n_logit_row(const struct attn_many_item *item)
 }
 
 /* Checks the prepared run of ITEM, and resolves the position that it names. */
-static enum attn_reason check_run(const struct attn_many_task *task, struct attn_many_item *item,
+static enum attn_status check_run(const struct attn_many_task *task, struct attn_many_item *item,
                                   struct attn_error *err)
 {
     const struct attn_answer_scope scope = attn_run_answer_scope(item->run);
-    const enum attn_reason failure =
-        check_count(task, &item->run->text, &item->run->request.input, err);
     const enum attn_task task_of = attn_model_config(item->run->model)->task;
     const struct attn_number_list *at = &item->given->answer.at;
-    struct attn_answer answer;
 
-    if (failure != ATTN_REASON_NONE || !task->options.has_logits)
-        return failure;
+    ATTN_TRY(check_count(task, &item->run->text, &item->run->request.input, err));
+    if (!task->options.has_logits)
+        return ATTN_OK;
     item->position = item->run->text.n - 1;
     if (attn_model_is_classifier(item->run->model) || task_of == ATTN_TASK_SPANS) {
         item->position = 0;
-        return ATTN_REASON_NONE;
-    }
-    if (task_of == ATTN_TASK_TOKENS) {
+    } else if (task_of == ATTN_TASK_TOKENS) {
         const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL, .at = *at};
+        struct attn_answer answer;
 
-        if (attn_run_find_answer(item->run, &args, &answer, err) != ATTN_OK)
-            return ATTN_REASON_NO_FIT;
+        ATTN_TRY(attn_run_find_answer(item->run, &args, &answer, err));
         item->position = answer.position;
-        return ATTN_REASON_NONE;
+    } else if (attn_number_list_is_given(at)) {
+        return attn_position_find(&item->run->text, "at", at, &item->position, err);
+    } else if (attn_model_config(item->run->model)->is_encoder) {
+        return attn_mask_find(&scope, "at", &item->position, err);
     }
-    if (!attn_number_list_is_given(at) && attn_model_config(item->run->model)->is_encoder &&
-        attn_mask_find(&scope, "at", &item->position, err) != ATTN_OK)
-        return ATTN_REASON_NO_FIT;
-    if (!attn_number_list_is_given(at) ||
-        attn_position_find(&item->run->text, "at", at, &item->position, err) == ATTN_OK)
-        return ATTN_REASON_NONE;
-    return ATTN_REASON_NO_FIT;
+    return ATTN_OK;
 }
 
 /* Reads the input of an item that has not failed yet. If reading fails, *failure and WHY receive
@@ -508,11 +454,12 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
 {
     const struct attn_item *given = item->given;
     struct attn_request request = task->request;
-    enum attn_status status;
+    enum attn_status status = check_item(task, item, why);
 
-    *failure = check_item(task, item, why);
-    if (*failure != ATTN_REASON_NONE)
+    if (status != ATTN_OK) {
+        *failure = attn_item_reason(why);
         return ATTN_OK;
+    }
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
     attn_item_fill_chat(given, &request);
@@ -527,19 +474,16 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (task->has_cross)
         request.source = given->source;
     status = attn_run_open(task->host, NULL, &request, &item->run, why);
+    if (status != ATTN_OK && !is_of_input(task, given, &request.input, status, why))
+        return status;
     if (status == ATTN_OK) {
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));
-        *failure = check_run(task, item, why);
-        if (*failure == ATTN_REASON_NONE && is_masked(task) &&
-            attn_run_check_time(item->run, item->run->text.n, why) != ATTN_OK)
-            *failure = ATTN_REASON_NO_FIT;
-    } else if (is_of_input(task, given, &request.input, status, why)) {
-        *failure = given->messages || request.chat.messages ? ATTN_REASON_BAD_VALUE
-                                                            : find_failure(task, &request, why);
-    } else {
-        return status;
+        status = check_run(task, item, why);
+        if (status == ATTN_OK && is_masked(task))
+            status = attn_run_check_time(item->run, item->run->text.n, why);
     }
+    *failure = status != ATTN_OK ? attn_item_reason(why) : ATTN_REASON_NONE;
     return ATTN_OK;
 }
 

@@ -697,7 +697,8 @@ static enum attn_status read_images(const struct attn_pixel_maker *given,
         seen->images[i].first_picture = seen->n_picture;
         seen->images[i].first_cell = seen->n_cell;
         seen->images[i].first_row = seen->n_row;
-        ATTN_TRY(read_pixels(&maker, reading, i, err));
+        ATTN_TRY(
+            attn_error_because(read_pixels(&maker, reading, i, err), ATTN_REASON_BAD_IMAGE, err));
         seen->n_picture += seen->images[i].n_picture;
         seen->n_cell += seen->images[i].n_cell;
         seen->n_row += seen->images[i].n_row;

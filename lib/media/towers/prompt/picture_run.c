@@ -59,8 +59,10 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     const struct attn_pixel_maker *maker = &run->host->pictures->maker;
 
     if (!attn_model_config(run->model)->vision.family)
-        return attn_image_input_read(maker, &request->input, attn_request_notes(request),
-                                     &run->text, err);
+        return attn_error_because(attn_image_input_read(maker, &request->input,
+                                                        attn_request_notes(request), &run->text,
+                                                        err),
+                                  ATTN_REASON_BAD_IMAGE, err);
     return attn_picture_prompt_read(
         &(const struct attn_picture_reading){.asked = &request->reading,
                                              .chat = &request->chat,
