@@ -180,7 +180,7 @@ asks_once_for_all_packages() {
     printf '#!/usr/bin/env bash\necho 1000\n' >"$bin/id"
     printf '#!/usr/bin/env bash\nfalse\n' >"$bin/apt-get"
     cp "$bin/apt-get" "$bin/pkg-config"
-    chmod +x "$bin"/*
+    chmod +x "$bin"/{id,apt-get,pkg-config} # not where links lead
     ! env -u CC XSMM=no PATH="$bin" tests/tools/dependencies.sh install build 2>"$scratch/seen" &&
         grep -qx 'attn-cli: as root: apt-get install --no-install-recommends gcc .* check unzip' "$scratch/seen" && return
     cat "$scratch/seen"
