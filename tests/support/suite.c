@@ -1,19 +1,44 @@
 /* suite.c - see suite.h. */
 #include "tests/support/suite.h"
 
+#include "base/text/number.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+/* A test is cut by the time of the processor that it takes, so that a busy machine cuts none; a
+ * hang, which takes none, by a clock that is ten times as long. CK_TIMEOUT_MULTIPLIER stretches
+ * both. */
+enum { MOST_SECONDS = 120, MOST_SECONDS_OF_A_HANG = 10 * MOST_SECONDS };
+
+/* In the process of the test. */
+static void limit_processor(void)
+{
+    const char *multiplier = getenv("CK_TIMEOUT_MULTIPLIER");
+    double factor = 1;
+    struct rlimit limit;
+
+    if (multiplier)
+        attn_parse_double(multiplier, strlen(multiplier), &factor);
+    if (getrlimit(RLIMIT_CPU, &limit) == 0 && factor * MOST_SECONDS < (double)limit.rlim_cur) {
+        limit.rlim_cur = (rlim_t)(factor * MOST_SECONDS);
+        setrlimit(RLIMIT_CPU, &limit);
+    }
+}
 
 /* A case of its own, called as the test is: CK_RUN_CASE chooses cases by name. */
-static void add_test(Suite *suite, const TTest *test)
+static void add_test(Suite *suite, const TTest *test, bool has_process)
 {
     TCase *tcase = tcase_create(test->name);
 
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, MOST_SECONDS_OF_A_HANG);
+    if (has_process)
+        tcase_add_checked_fixture(tcase, limit_processor, NULL);
     tcase_add_test(tcase, test);
     suite_add_tcase(suite, tcase);
 }
@@ -58,12 +83,12 @@ int attn_run_suite(const char *name, const TTest *const *tests, int n)
 
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK); /* large blocks come again, without a page fault each */
     mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
+    runner = srunner_create(suite);
     for (int i = 0; i < n; i++)
         if (is_left_out(tests[i]->name))
             n_left_out++;
         else
-            add_test(suite, tests[i]);
-    runner = srunner_create(suite);
+            add_test(suite, tests[i], srunner_fork_status(runner) == CK_FORK);
     srunner_run_all(runner, CK_ENV);
     n_run = srunner_ntests_run(runner);
     n_failed = srunner_ntests_failed(runner);
