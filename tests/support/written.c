@@ -4,6 +4,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/assert.h"
 #include "tests/support/folder.h"
+#include "tests/support/suite.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -143,7 +144,7 @@ void attn_written_fails_whole(const struct attn_made_up_run *made, const char *f
 {
     enum attn_status status = ATTN_NO_MEMORY;
 
-    for (long n = 0; status != ATTN_OK; n++) {
+    for (long n = 0; status != ATTN_OK; n += (long)attn_one_of(3)) {
         struct attn_error err = {0};
         struct stat info;
 

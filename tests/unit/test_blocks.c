@@ -105,25 +105,27 @@ static void check_products(const struct attn_kernels *kernels, struct attn_matri
     ck_assert_ptr_nonnull(x);
     for (size_t i = 0; i < ATTN_FEW_ROWS * depth; i++)
         x[i] = (float)(i % 7) - 3 + (float)(i / depth);
-    for (size_t n = 1; n <= ATTN_FEW_ROWS; n++)
-        for (int is_continued = 0; is_continued < 2; is_continued++) {
+    for (int is_continued = 0; is_continued < 2; is_continued++) {
+        for (size_t i = 0; i < ATTN_FEW_ROWS * LD; i++)
+            expected[i] = (float)(i % 5);
+        for (size_t n = 1; n <= ATTN_FEW_ROWS; n++) { /* one more row of chains each time */
             const struct attn_gemm_shape shape = {
                 .n = n, .ldb = depth, .ldc = LD, .is_continued = is_continued};
 
             for (size_t i = 0; i < ATTN_FEW_ROWS * LD; i++)
-                y[i] = expected[i] = (float)(i % 5);
-            for (size_t i = 0; i < n; i++)
-                for (size_t c = 0; c < ATTN_PANEL; c++) {
-                    float *sum = &expected[i * LD + c];
+                y[i] = (float)(i % 5);
+            for (size_t c = 0; c < ATTN_PANEL; c++) {
+                float *sum = &expected[(n - 1) * LD + c];
 
-                    *sum = is_continued ? *sum : 0;
-                    for (size_t k = 0; k < depth; k++)
-                        *sum = fmaf(x[i * depth + k], values[c * depth + k], *sum);
-                }
+                *sum = is_continued ? *sum : 0;
+                for (size_t k = 0; k < depth; k++)
+                    *sum = fmaf(x[(n - 1) * depth + k], values[c * depth + k], *sum);
+            }
             matrix.next = is_continued ? matrix.data : NULL;
             kernels->multiply_blocks(&matrix, 0, &shape, x, y);
             attn_assert_same_bits(attn_dtype_name(matrix.dtype), y, expected, ATTN_FEW_ROWS * LD);
         }
+    }
     free(x);
 }
 

@@ -85,8 +85,21 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     return y;
 }
 
-/* What it must be, from w [n_in, n_out] and bias [n_out] in float32. */
-static float *expect(const float *w, const float *bias, const struct setting *set, const float *x,
+/* The chains x w [n_row, n_out], from w [n_in, n_out] in float32. Where glibc has no instruction
+ * for fmaf, it takes some 60 ns: so all settings share them. */
+static float *add_up(const float *w, const float *x, const struct sizes *s)
+{
+    float *sums = allocate(s->n_row * s->n_out, sizeof *sums);
+
+    for (size_t i = 0; i < s->n_row * s->n_out; i++)
+        for (size_t k = 0; k < s->n_in; k++)
+            sums[i] = fmaf(x[i / s->n_out * (s->n_in + GAP) + k], w[k * s->n_out + i % s->n_out],
+                           sums[i]);
+    return sums;
+}
+
+/* What the columns of SET must be, from the chains SUMS and bias [n_out]. */
+static float *expect(const float *sums, const float *bias, const struct setting *set,
                      const struct sizes *s)
 {
     size_t ldy = set->last_col - set->first_col + GAP;
@@ -95,13 +108,10 @@ static float *expect(const float *w, const float *bias, const struct setting *se
     for (size_t i = 0; i < s->n_row; i++)
         for (size_t j = 0; j < ldy; j++) {
             size_t column = set->first_col + j;
-            float sum = 0;
 
-            for (size_t k = 0; column < set->last_col && k < s->n_in; k++)
-                sum = fmaf(x[i * (s->n_in + GAP) + k], w[k * s->n_out + column], sum);
-            if (column < set->last_col && set->has_bias)
-                sum += bias[column];
-            y[i * ldy + j] = column < set->last_col ? sum : -7;
+            y[i * ldy + j] = column >= set->last_col ? -7
+                             : set->has_bias         ? sums[i * s->n_out + column] + bias[column]
+                                                     : sums[i * s->n_out + column];
         }
     return y;
 }
@@ -156,13 +166,12 @@ static void check_transposed(const struct attn_linear *linear, const float *w,
 
     attn_reference_fill(x, s->n_row * ldx, 1, s->n_in);
     for (int setting = 0; setting < 16; setting++) {
-        const float begin = setting % 2 == 0 ? -7 : 0.3F;
-        const struct setting set = {.how =
-                                        setting / 2 % 2 == 0 ? ATTN_GEMM_JIT : ATTN_GEMM_PORTABLE,
-                                    .isa = setting / 8 == 0 ? ATTN_ISA_BEST : ATTN_ISA_AVX2,
-                                    .n_thread = setting / 4 % 2 == 0 ? 0 : 2};
+        const float begin = setting / 8 == 0 ? -7 : 0.3F;
+        const struct setting set = {.how = setting % 2 == 0 ? ATTN_GEMM_JIT : ATTN_GEMM_PORTABLE,
+                                    .isa = setting / 4 % 2 == 0 ? ATTN_ISA_BEST : ATTN_ISA_AVX2,
+                                    .n_thread = setting / 2 % 2 == 0 ? 0 : 2};
 
-        for (size_t i = 0; i < n_y; i++) {
+        for (size_t i = 0; i < n_y && setting % 8 == 0; i++) {
             float sum = begin == -7 ? 0 : begin;
 
             for (size_t j = 0; i % ldy < s->n_in && j < s->n_out; j++)
@@ -186,13 +195,14 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
                                 {s->n_out / 3, s->n_out},
                                 {s->n_out - (s->n_out + 5) / 6, s->n_out},
                                 {s->n_out / 2, s->n_out / 2}};
+    float *sums = add_up(w, x, s);
 
     for (int r = 0; r < 4; r++)
         for (int has_bias = 0; has_bias < 2; has_bias++) {
             struct setting set = {
                 .first_col = ranges[r][0], .last_col = ranges[r][1], .has_bias = has_bias};
             size_t n_y = s->n_row * (set.last_col - set.first_col + GAP);
-            float *expected = expect(w, bias, &set, x, s);
+            float *expected = expect(sums, bias, &set, s);
 
             linear->bias = has_bias ? *stored_bias : (struct attn_vector){0};
             for (int t = 0; t < 6; t++)
@@ -210,6 +220,7 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
                 }
             attn_free(expected);
         }
+    attn_free(sums);
     check_transposed(linear, w, s);
 }
 

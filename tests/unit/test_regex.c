@@ -130,7 +130,7 @@ START_TEST(properties_have_the_characters_of_the_table)
     static bool has[N_CODE_POINT];
 
     fill_text();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i += attn_one_of(3)) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i += attn_one_of(6)) {
         char name[32] = "", pattern[64];
         size_t n = 0;
 
