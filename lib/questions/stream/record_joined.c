@@ -116,25 +116,30 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (x->label > y->label) - (x->label < y->label);
 }
 
-static bool is_reserved(const char *name)
+/* Returns true if NAME is that of an array of something else than a label; before the sites are
+ * known, if it may be. */
+static bool is_taken(const struct joined_writer *arrays, const char *name)
 {
-    bool is_found = attn_text_has_word("id layer stack", name, strlen(name));
+    const char *others = arrays->base.form->mean_by ? "n layer stack" : "id layer stack";
+    const size_t n_site = arrays->has_begun ? arrays->n_site : ATTN_N_SITE;
+    bool is_found = attn_text_has_word(others, name, strlen(name));
 
-    for (int site = 0; site < ATTN_N_SITE && !is_found; site++)
-        is_found = strcmp(name, attn_site_name(site)) == 0;
+    for (size_t i = 0; i < n_site && !is_found; i++)
+        is_found = strcmp(name, attn_site_name(arrays->has_begun ? arrays->sites[i].site
+                                                                 : (enum attn_site)i)) == 0;
     return is_found;
 }
 
-/* Refuses two labels that would be one member. One that has the name of a site counts as item.NAME,
- * too, whether this site is written or not. */
+/* Refuses two labels that would be one member. */
 static enum attn_status begin_joined(struct attn_record_writer *writer, struct attn_error *err)
 {
+    const struct joined_writer *arrays = (struct joined_writer *)writer;
     size_t n, n_member = 0, i = 1;
     const char *const *labels = attn_items_labels(writer->form->items, &n);
     enum attn_status status = ATTN_OK;
     struct member *members;
 
-    if (writer->form->mean_by || !((struct joined_writer *)writer)->is_archive)
+    if (writer->form->mean_by || !arrays->is_archive)
         return ATTN_OK; /* of one label, or of none */
     ATTN_TRY(ATTN_ALLOC(members, attn_size_mul(2, n), err));
     for (size_t label = 0; label < n; label++) {
@@ -143,7 +148,7 @@ static enum attn_status begin_joined(struct attn_record_writer *writer, struct a
         made[0].label = made[1].label = label;
         name_member("", labels[label], made[0].name);
         name_member(ATTN_LABEL_PREFIX, labels[label], made[1].name);
-        n_member += is_reserved(made[0].name) ? 2 : 1;
+        n_member += is_taken(arrays, made[0].name) ? 2 : 1;
     }
     ATTN_SORT(members, n_member, by_name);
     while (i < n_member && strcmp(members[i - 1].name, members[i].name) != 0)
@@ -591,24 +596,6 @@ static enum attn_value_type kind_of(const struct column *column)
     return has[ATTN_VALUE_REAL] || has[ATTN_VALUE_MISSING] ? ATTN_VALUE_REAL : ATTN_VALUE_INTEGER;
 }
 
-static bool is_label(const struct joined_writer *arrays, size_t i)
-{
-    return arrays->base.form->mean_by ? i == ID : i > ID;
-}
-
-/* Returns true if NAME is the array of a site, or of a column that is no label. */
-static bool is_taken(const struct joined_writer *arrays, const char *name)
-{
-    for (size_t i = 0; i < arrays->n_site; i++)
-        if (strcmp(name, attn_site_name(arrays->sites[i].site)) == 0)
-            return true;
-    for (size_t i = 0; i < arrays->n_column && i <= FIRST_LABEL; i++)
-        if (!is_label(arrays, i) && strcmp(name, arrays->columns[i].name) == 0 &&
-            (arrays->columns[i].n > 0 || (i == LAYER && !arrays->base.form->mean_by)))
-            return true;
-    return false;
-}
-
 /* Writes the array of column number I. A label with the name of another array is item.NAME. */
 static enum attn_status write_column(struct joined_writer *arrays, size_t i, struct attn_error *err)
 {
@@ -621,7 +608,7 @@ static enum attn_status write_column(struct joined_writer *arrays, size_t i, str
 
     *array = (struct attn_array){.rank = 1, .shape = {column->n}};
     name_member("", column->name, array->name);
-    if (is_label(arrays, i) && is_taken(arrays, array->name))
+    if ((arrays->base.form->mean_by ? i == ID : i > ID) && is_taken(arrays, array->name))
         name_member(ATTN_LABEL_PREFIX, column->name, array->name);
     snprintf(dtype, sizeof dtype, "<U%zu", width);
     if (kind == ATTN_VALUE_TEXT)
