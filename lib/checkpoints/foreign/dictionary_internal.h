@@ -18,8 +18,8 @@
  *     gated      y e_i + bias_i            max(gain_i (y e_i) + gated_i, 0) if pre > 0, else 0
  *
  * It stands for shift + the sum of activation_i d_i / a_i, d_i row i of the decoder. Weights are
- * mapped. Opening reads them once, for NaN and infinity; then the rows and columns that are asked for
- * are read.
+ * mapped. Opening reads them once, for NaN and infinity; then the rows and columns that are asked
+ * for are read.
  */
 /* clang-format on */
 #pragma once
