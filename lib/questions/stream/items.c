@@ -73,7 +73,7 @@ static const char *find_meant(const char *const (*names)[2], const char *word, s
 {
     for (; (*names)[0]; names++)
         if (strlen((*names)[0]) == size && strncasecmp(word, (*names)[0], size) == 0)
-            return memcmp(word, (*names)[1], size) == 0 ? NULL : (*names)[1];
+            return strncmp(word, (*names)[1], size) == 0 ? NULL : (*names)[1];
     return NULL;
 }
 
