@@ -131,7 +131,7 @@ bool option_next(struct option_walk *walk)
             walk->name = NULL;
         if ((param->traits & ATTN_PARAM_NO_OPTION) ||
             (lacks && (word_find(lacks, walk->name ? walk->name : param->argument) >= 0 ||
-                       (param->of && word_find(lacks, param->of) >= 0)))) /* its setting or form */
+                       (param->of && !param->prefix && word_find(lacks, param->of) >= 0))))
             continue;
         walk->offset = is_own && param->home == ATTN_PARAM_OF_REQUEST
                            ? command->parts[walk->part].offset
@@ -226,7 +226,10 @@ const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL
     const char *of = walk->param->of, *prefix = walk->param->prefix;
 
     snprintf(label, OPTION_LABEL_SIZE, "%s%s%s%s", walk->name ? "--" : "", of ? of : "",
-             of ? " " : "", prefix ? prefix : walk->name ? walk->name : walk->param->argument);
+             of ? " " : "",
+             prefix       ? prefix
+             : walk->name ? walk->name
+                          : walk->param->argument);
     return label;
 }
 

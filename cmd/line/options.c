@@ -66,6 +66,12 @@ static const struct {
     {"parts", "patch", NULL, "--site SITE names what is patched, --by head|position the rows"},
 };
 
+/* The name of the option or form of WALK; of an argument its placeholder. */
+static const char *own_name(const struct option_walk *walk)
+{
+    return walk->name ? walk->name : walk->param->argument;
+}
+
 /* Returns true if a shell takes TEXT as it is. */
 static bool is_plain(const char *text)
 {
@@ -226,7 +232,7 @@ bool option_is_typed(const struct call *call, const struct option_walk *walk)
 const char *option_text(const struct call *call, const char *name)
 {
     for (size_t i = 0; i < call->n_found; i++)
-        if (strcmp(option_name(&call->found[i]), name) == 0)
+        if (strcmp(own_name(&call->found[i]), name) == 0)
             return call->given[call->found[i].n - 1];
     return NULL;
 }
@@ -319,7 +325,7 @@ const char *option_find_given(const struct call *call, const char *list)
     int first = 0;
 
     for (size_t i = 0; i < call->n_found; i++) {
-        const char *name = option_name(&call->found[i]);
+        const char *name = own_name(&call->found[i]);
         const int at = word_find(list, name);
 
         if (at >= 0 && (!found || at < first)) {
@@ -334,8 +340,8 @@ const char *option_find_under(const struct call *call, const char *headings, con
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (call->given[walk.n - 1] && word_find(headings, walk.heading) >= 0 &&
-            word_find(except, option_name(&walk)) < 0)
-            return option_name(&walk);
+            word_find(except, own_name(&walk)) < 0)
+            return own_name(&walk);
     return NULL;
 }
 
@@ -364,7 +370,8 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
         if (before && call->sources[walk.n - 1].origin == origin &&
             strcmp(option_name(&walk), option_name(option)) == 0)
             return refuse(err,
-                          strcmp(option_name(option), "model") == 0 && option_is_of(call->command, "with")
+                          strcmp(option_name(option), "model") == 0 &&
+                                  option_is_of(call->command, "with")
                               ? "a second model goes after --with"
                               : NULL,
                           "'%.*s' was given twice: '%s' and '%s'", (int)(strlen(label) - n_prefix),
@@ -423,10 +430,11 @@ static enum attn_status add_key(struct call *call, const struct option_walk *wal
 {
     const char *before = call->given[walk->n - 1];
 
-    const char *name = option_name(walk);
+    const char *name = own_name(walk);
 
-    if (strcmp(name, "load") != 0 && (word_find("items-format|marks|shard", name) >= 0 ||
-                                      word_find("Items|Output|Figures|Rows|Other", walk->heading) < 0))
+    if (strcmp(name, "load") != 0 &&
+        (word_find("items-format|marks|shard", name) >= 0 ||
+         word_find("Items|Output|Figures|Rows|Other", walk->heading) < 0))
         attn_buffer_append_format(&call->key, "%s=%s=%s\n", name, before ? before : "", value);
     return attn_buffer_string(&call->key) ? ATTN_OK : attn_error_no_memory(err);
 }
@@ -597,8 +605,8 @@ static enum attn_status take_plain(struct call *call, const char *argument, stru
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.name && walk.param->name)
-            return option_take(call, &walk, option_name(&walk), argument,
-                               CALL_ORIGIN_COMMAND_LINE, err);
+            return option_take(call, &walk, option_name(&walk), argument, CALL_ORIGIN_COMMAND_LINE,
+                               err);
         else if (!walk.name)
             return attn_param_set(walk.param, home_of(call, &walk), NULL, argument, err);
     if (option_is_of(call->command, "clean"))

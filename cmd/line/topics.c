@@ -52,7 +52,8 @@ static bool make_figure(size_t i, struct topic_row *row)
 
 static const char *const item_keys[][2] = {
     {"id", "a name of the item; default: its number, from 0"},
-    {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture, or `images`"},
+    {"text",
+     "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture, or `images`"},
     {"target", "and `foil`, `at`: as the options of these names"},
     {"next", "the texts whose log-probability `run` prints, as --next"},
     {"good", "and `bad`, or `sentence_good` and `sentence_bad`: the pair of texts of `score`"},

@@ -107,7 +107,8 @@ static enum attn_status read_real(const struct attn_param *param, double *number
     const double least = (double)param->least, most = (double)param->most;
     double found;
 
-    if (attn_parse_double(text, strlen(text), &found) && (is_open ? found > least : found >= least) &&
+    if (attn_parse_double(text, strlen(text), &found) &&
+        (is_open ? found > least : found >= least) &&
         (param->most == 0 || found < most || (is_closed && found <= most))) {
         if (param->home != ATTN_PARAM_OF_CALLER)
             *number = found;

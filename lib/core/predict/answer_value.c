@@ -138,9 +138,8 @@ bool attn_answer_has_top(const struct attn_answer *answer)
 
 bool attn_answer_is_judged(const struct attn_answer *answer)
 {
-    return answer->has_target &&
-           (answer->metric == ATTN_ANSWER_LOGIT_DIFF ||
-            (attn_answer_has_top(answer) && config_of(answer)->n_vocab > 1));
+    return answer->has_target && (answer->metric == ATTN_ANSWER_LOGIT_DIFF ||
+                                  (attn_answer_has_top(answer) && config_of(answer)->n_vocab > 1));
 }
 
 int64_t attn_answer_first(const struct attn_answer *answer, const float *logits)

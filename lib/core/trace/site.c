@@ -280,8 +280,6 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
         return dims->n_expert;
     case 'K':
         return dims->n_expert_used;
-    case 'P':
-        return dims->layers ? dims->layers[0].d_input : 0;
     case 'T':
         return 1;
     case 'S':
@@ -291,6 +289,8 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     case 'E':
         return last[1] == 'v' ? dims->d_value : dims->d_head;
     case 'D':
+        if (last[1] == 'p')
+            return dims->layers ? dims->layers[0].d_input : 0;
         if (last[1] == 'o' && dims->d_out > 0)
             return dims->d_out;
         return last[1] == 'e' && dims->d_embed > 0 ? dims->d_embed : dims->d_model;

@@ -18,10 +18,10 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
                "and refused where all items have their own. `attn-cli run` and generate write "    \
                "the rows of each item, the others means over items, with their standard "          \
                "deviations and errors"),                                                           \
-        ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_items_args, items.form,                   \
-               "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or "      \
-               "FASTA if it begins with > or ;. lines: a text a line",                             \
-               .words = "auto|jsonl|csv|tsv|lines|fasta|words", .values = forms),                  \
+        ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_items_args, items.form,               \
+                   "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or "  \
+                   "FASTA if it begins with > or ;. lines: a text a line",                         \
+                   .words = "auto|jsonl|csv|tsv|lines|fasta|words", .values = forms),              \
         ATTN_PARAM(FLAG, "marks", NULL, struct attn_items_args, items.has_marks,                   \
                    "in the texts \140[verb are]\140 is \140are\140 and its place pos.verb")
 

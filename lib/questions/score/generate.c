@@ -50,8 +50,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "top_k", "K", struct attn_generate_args, top_k,
                "draw from the K most probable tokens", .least = 1, .most = INT32_MAX),
     ATTN_PARAM(REAL, "top_p", "P", struct attn_generate_args, top_p,
-               "draw from the fewest tokens whose probabilities add to P",
-               .most = 1, .traits = ATTN_PARAM_IS_OPEN | ATTN_PARAM_IS_CLOSED),
+               "draw from the fewest tokens whose probabilities add to P", .most = 1,
+               .traits = ATTN_PARAM_IS_OPEN | ATTN_PARAM_IS_CLOSED),
     ATTN_PARAM(REAL, "min_p", "P", struct attn_generate_args, min_p,
                "draw from the tokens with at least P times the probability of the most probable "
                "one"),

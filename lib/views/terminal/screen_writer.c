@@ -318,9 +318,7 @@ static size_t list_lines(const struct screen_writer *w)
 {
     const struct attn_table *answer = w->base.options.picture->answer;
 
-    return answer         ? 3 + attn_table_n_row(answer)
-           : has_looks(w) ? 3 + MOST_LOOKS
-                          : 0;
+    return answer ? 3 + attn_table_n_row(answer) : has_looks(w) ? 3 + MOST_LOOKS : 0;
 }
 
 /* Returns the lines of all parts with a fixed height, including two above the context vectors. */
