@@ -184,6 +184,13 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
         attn_json_text(json, help);
     }
     attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "aliases"), '[');
+    for (const char *name = param->aliases; name && *name; name += *name == '|') {
+        snprintf(help, sizeof help, "--%.*s", (int)strcspn(name, "|"), name);
+        attn_json_text(json, help);
+        name += strcspn(name, "|");
+    }
+    attn_json_end(json);
     option_help(walk, true, help, sizeof help);
     push_param(attn_json_key(json, "default"), param, args + walk->offset);
     attn_json_bool(attn_json_key(json, "repeats"),

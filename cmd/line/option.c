@@ -154,12 +154,25 @@ size_t options_count(const struct command *command)
     return walk.n;
 }
 
+/* Whether NAME [size] is one of NAMES, "skip|omit", which may be NULL. */
+static bool has_name(const char *names, const char *name, size_t size)
+{
+    size_t n = 0;
+
+    for (; names && *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        if (n == size && memcmp(names, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool option_find(struct option_walk *walk, const char *of, const char *name, size_t size)
 {
     while (option_next(walk)) {
         const char *other_of = walk->param->of;
 
-        if (walk->name && strlen(walk->name) == size && memcmp(walk->name, name, size) == 0 &&
+        if ((has_name(walk->name, name, size) || has_name(walk->param->aliases, name, size)) &&
             !of == !other_of && (!of || strcmp(of, other_of) == 0))
             return true;
     }

@@ -581,6 +581,7 @@ static const struct {
     {"    read", offsetof(struct attn_param, read)},
     {"    release", offsetof(struct attn_param, release)},
     {"    variable", offsetof(struct attn_param, variable)},
+    {"    aliases", offsetof(struct attn_param, aliases)},
     {"    letter", offsetof(struct attn_param, letter)},
     {"attn_param_list", sizeof(struct attn_param_list)},
     {"    heading", offsetof(struct attn_param_list, heading)},

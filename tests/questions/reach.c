@@ -35,7 +35,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "skip", "K", struct attn_reach_args, n_skipped,
                "leave out the first K tokens, to which many heads attend for want of better ones; "
                "default: 0",
-               .most = INT32_MAX),
+               .most = INT32_MAX, .aliases = "omit|skip-first"),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Reach", param_rows);

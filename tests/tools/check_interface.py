@@ -57,7 +57,8 @@ def keys_of(value, path):
 
 
 def options_of(command):
-    for option in command["options"]:
+    """The facts about the options, those of former names too."""
+    for option in [{**option, "name": name} for option in command["options"] for name in [option["name"], *option["aliases"]]]:
         name = f"{command['name']} {option['name']}"
         yield f"option {name} {option['type']}"
         if option["short"]:

@@ -65,6 +65,8 @@ has a.html '<title>' 'reach'
 attn-cli reach -m fable --skip 1 --sort reach --limit 1 "The cat sat" >sorted && [ "$(wc -l <sorted)" = 2 ] ||
     fail 'sort and limit do nothing'
 ! cmp -s text sorted || fail 'skip does nothing'
+attn-cli reach -m fable --omit 1 --sort reach --limit 1 "The cat sat" >former && cmp -s sorted former || fail 'a former name is lost'
+attn-cli help --json >help.json && has help.json '"aliases": \["--omit", ?"--skip-first"\]'
 ! attn-cli reach --skip x "The cat" 2>refused && has refused "expected a whole number|--skip"
 ! attn-cli reach 2>refused && has refused 'hint: attn-cli reach -m fable "The keys to the cabinet"'
 printf '{"id": "a", "text": "The cat", "number": 1}\n{"id": "b", "text": "The cats", "number": 2}\n' >items.jsonl

@@ -118,6 +118,7 @@ struct attn_param {
                              const char *text, struct attn_error *err);
     void (*release)(const struct attn_param *param, void *home); /* frees what `read` allocated */
     const char *variable; /* environment variable with the command's default, or NULL */
+    const char *aliases;  /* names of the option in earlier versions, "skip-first|omit", or NULL */
     char letter;          /* one-letter option of the command, or 0 */
 };
 

@@ -1863,6 +1863,7 @@ attn_param._fields_ = [
     ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
     ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
     ("variable", c_char_p),
+    ("aliases", c_char_p),
     ("letter", c_char),
 ]
 attn_param_list._fields_ = [
