@@ -16,15 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Traits of a measure. */
-enum {
-    ATTN_MEASURE_COUNTS = 1,     /* the number of rows in another measure */
-    ATTN_MEASURE_OF_PROMPTS = 2, /* of texts with a picture */
-};
-
 #define ATTN_MEASURE_OF_IMAGE(X, i, number)                                                        \
-    X(PICTURE_##i, number, "picture_" #i, picture, 0, NULL, "weight on picture " #i,               \
-      ATTN_MEASURE_OF_PROMPTS,                                                                     \
+    X(PICTURE_##i, number, "picture_" #i, picture, 0, NULL, "weight on picture " #i, 2,            \
       "the weight on the cells of picture " #i ", if several stand in the text. It does not say "  \
       "which ones")
 
@@ -39,8 +32,9 @@ enum {
     ATTN_MEASURE_OF_IMAGE(X, 7, 41)
 
 /* X(ID, number, name, metric, index of its value, unit or NULL, words for titles or NULL, traits,
- * help: its definition and its limits). A is the pattern of a head, i a query, j a
- * key. Values are means over the rows unless the help says otherwise. */
+ * help: its definition and its limits). A is the pattern of a head, i a query, j a key. Values are
+ * means over the rows unless the help says otherwise. Traits: it counts rows; is of pictures. */
+enum { ATTN_MEASURE_COUNTS = 1, ATTN_MEASURE_OF_PROMPTS = 2 };
 #define ATTN_MEASURE_MAP(X)                                                                        \
     X(ENTROPY, 0, "entropy", entropy, 0, "nats", "entropy", 0,                                     \
       "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
@@ -76,19 +70,19 @@ enum {
       "the largest weight on a key that is neither the first, the previous nor the token itself, " \
       "over rows that see such a key; of cross-attention, on a place of the source that is "       \
       "neither its first nor its last. It does not say on which one")                              \
-    X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, NULL, ATTN_MEASURE_COUNTS,               \
+    X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, NULL, 1,                                 \
       "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, NULL, ATTN_MEASURE_COUNTS,               \
+    X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, NULL, 1,                                 \
       "the number of rows in induction. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(N_FAR, 24, "n_far", far, 1, NULL, NULL, ATTN_MEASURE_COUNTS,                                 \
+    X(N_FAR, 24, "n_far", far, 1, NULL, NULL, 1,                                                   \
       "the number of rows in far. A mean over few rows does not say what the head does elsewhere") \
     X(PUNCTUATION, 12, "punctuation", punctuation, 0, NULL, "weight on punctuation", 0,            \
       "the weight on tokens whose text, without white space around it, has only characters of "    \
       "Unicode's categories P, over rows that see such tokens; only when it is named. It does "    \
       "not say that the head finds them by their text: it may find them by their distance")        \
-    X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, NULL, ATTN_MEASURE_COUNTS,         \
+    X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, NULL, 1,                           \
       "the number of rows in punctuation; only when it is named. It does not say more about "      \
       "them")                                                                                      \
     X(NEXT, 14, "next", next, 0, NULL, NULL, 0,                                                    \
@@ -98,7 +92,7 @@ enum {
       "the weight on [SEP] and </s>, with which an encoder's texts end, over rows that see such "  \
       "tokens; only when it is named. Heads look there when nothing else fits: it does not say "   \
       "that these tokens matter")                                                                  \
-    X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, NULL, ATTN_MEASURE_COUNTS,               \
+    X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, NULL, 1,                                 \
       "the number of rows in separator; only when it is named. It does not say more about them")   \
     X(PATCH_DISTANCE, 17, "patch_distance", patches, 0, "patches", "distance in patches", 0,       \
       "how far a head looks in a picture (Dosovitskiy 2021, figure 7): sum A_ij d_ij / sum A_ij "  \
@@ -125,29 +119,26 @@ enum {
     X(SELF_LATER, 26, "self_later", self, 1, NULL, "weight on the token itself", 0,                \
       "self over all rows but the first, which sees no other token in a causal model; only when "  \
       "it is named. It does not say more than self")                                               \
-    X(PICTURE, 27, "picture", picture, 0, NULL, "weight on the picture", ATTN_MEASURE_OF_PROMPTS,  \
+    X(PICTURE, 27, "picture", picture, 0, NULL, "weight on the picture", 2,                        \
       "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \
       "`attn-cli ablate --by picture` measures that")                                              \
     ATTN_MEASURE_OF_EACH_IMAGE(X)                                                                  \
-    X(PICTURE_SINKS, 28, "picture_sinks", picture, 0, NULL, "weight on picture sinks",             \
-      ATTN_MEASURE_OF_PROMPTS,                                                                     \
+    X(PICTURE_SINKS, 28, "picture_sinks", picture, 0, NULL, "weight on picture sinks", 2,          \
       "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
       "say that they hold nothing")                                                                \
-    X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question",                        \
-      ATTN_MEASURE_OF_PROMPTS,                                                                     \
+    X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question", 2,                     \
       "the weight on the tokens of the question. It does not say which ones")                      \
-    X(ANSWER, 30, "answer", picture, 0, NULL, "weight on the answer", ATTN_MEASURE_OF_PROMPTS,     \
+    X(ANSWER, 30, "answer", picture, 0, NULL, "weight on the answer", 2,                           \
       "the weight on the tokens of the answer so far. It does not say which ones")                 \
-    X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", ATTN_MEASURE_OF_PROMPTS,     \
+    X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", 2,                           \
       "the weight on all other tokens: special ones, and the form of the conversation. Heads "     \
       "look there when nothing else fits: it does not say that these tokens matter")               \
-    X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats", "entropy over blobs",            \
-      ATTN_MEASURE_OF_PROMPTS,                                                                     \
+    X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats", "entropy over blobs", 2,         \
       "how scattered the weight on the whole picture is: the entropy of the shares of its blobs, " \
       "neighbouring cells above twice the mean; 0 for one blob, empty without any. It does not "   \
       "say where they are")                                                                        \
-    X(BLOBS, 33, "blobs", picture, 0, NULL, "number of blobs", ATTN_MEASURE_OF_PROMPTS,            \
+    X(BLOBS, 33, "blobs", picture, 0, NULL, "number of blobs", 2,                                  \
       "the number of these blobs. It does not say how large they are")
 
 enum attn_measure {

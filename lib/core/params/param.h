@@ -28,8 +28,7 @@ enum attn_param_type {
     ATTN_PARAM_FLAG = 0,  /* bool */
     ATTN_PARAM_COUNT = 1, /* size_t, least..most */
     ATTN_PARAM_SEED = 2,  /* uint64_t, least..most */
-    /* double, least <= x < most; `most` 0: no upper limit; IS_CLOSED: x <= most; IS_OPEN: x > least
-     */
+    /* double, least <= x < most (0: no limit); IS_CLOSED: x <= most; IS_OPEN: x > least */
     ATTN_PARAM_REAL = 3,
     ATTN_PARAM_CHOICE = 4, /* an enum of the size of int: one of `words` */
     ATTN_PARAM_SWITCH = 5, /* bool: one of two `words`, whose `values` are 0 and 1 */
