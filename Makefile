@@ -146,7 +146,7 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.* models/*/sae/*.*) # folders, like that of a training, have no dot
-SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/stories/*.json)
+SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/microgpt/model/*.* data/stories/*.json)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 # The families of the models that are built in.
 CORE_OBJECTS := $(filter $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o $(addprefix $(BUILD)/lib/checkpoints/families/,attn.o gpt.o)

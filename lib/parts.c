@@ -21,13 +21,12 @@
 #include "towers/families/vision_family.h"
 
 /* Files of other programs. */
-extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
-    attn_opener_checkpoint, attn_opener_torch;
+extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_checkpoint,
+    attn_opener_torch;
 extern const struct attn_adapter_reader attn_adapter_of_peft;
 
-const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
-                                                  &attn_opener_microgpt, &attn_opener_checkpoint,
-                                                  &attn_opener_torch, NULL};
+const struct attn_opener *const attn_openers[] = {
+    &attn_opener_small_vocabulary, &attn_opener_checkpoint, &attn_opener_torch, NULL};
 extern const struct attn_bundle_reader attn_bundle_of_gguf;
 
 const struct attn_bundle_reader *const attn_bundles = &attn_bundle_of_gguf;

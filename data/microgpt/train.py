@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Trains a microgpt on the names of names.txt, written from its equations, and saves it as JSON.
+"""Trains a microgpt on the names of names.txt, written from its equations, and saves it as a folder of the attn format.
 
-    python3 train.py [STEPS] [FILE]         default: 1000 model.json; needs numpy, takes some seconds
+    python3 train.py [STEPS] [FOLDER]       default: 1000 microgpt; needs numpy, takes some seconds
 
 x = rms(wte[id] + wpe[position]); then x += wo attention(rms(x)), x += fc2 relu(fc1 rms(x)); logits = lm_head x.
 """
 
 import json
 import pathlib
+import re
+import struct
 import sys
 
 import numpy as np
@@ -88,11 +90,36 @@ def train(n_step):
             print(f"step {step + 1}: loss {loss:.3f}")
 
 
+def save(folder, letters, n_head, matrices):
+    """Writes the model as the attn format has it: matrices are [in][out] instead of [out][in], and those of attention are one a head."""
+    names = {"wte": "embed.W_E", "wpe": "pos_embed.W_pos", "lm_head": "unembed.W_U", "fc1": "mlp.W_in", "fc2": "mlp.W_out",
+             "wq": "attn.W_Q", "wk": "attn.W_K", "wv": "attn.W_V", "wo": "attn.W_O"}
+    header, data = {}, b""
+    for name, matrix in matrices.items():
+        layer, part = re.fullmatch(r"(?:layer(\d+)\.(?:attn|mlp)_)?(\w+)", name).groups()
+        w = np.array(matrix) if part in ("wte", "wpe") else np.array(matrix).T
+        if part in ("wq", "wk", "wv"):
+            w = w.reshape(len(w), n_head, -1).transpose(1, 0, 2)
+        elif part == "wo":
+            w = w.reshape(n_head, -1, w.shape[1])
+        start, data = len(data), data + w.round(5).astype("<f4").tobytes()
+        header[(f"blocks.{layer}." if layer else "") + names[part]] = {"dtype": "F32", "shape": w.shape, "data_offsets": [start, len(data)]}
+    head, (n_ctx, d_model) = json.dumps(header).encode(), np.shape(matrices["wpe"])
+    config = {"model_type": "attn", "n_layer": sum("wq" in name for name in matrices), "n_head": n_head, "d_model": d_model,
+              "d_mlp": len(matrices["layer0.mlp_fc1"]), "n_ctx": n_ctx, "n_vocab": len(letters) + 1, "act_fn": "relu", "norm": "rms",
+              "embed_norm": True, "final_norm": False, "positions": "learned", "out_proj": True, "residual": True, "output": "own",
+              "eos_token_id": len(letters), "tokenizer": {"type": "char", "bos": "<BOS>"}}
+    vocab = {letter: id for id, letter in enumerate([*letters, "<BOS>"])}
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "vocab.json").write_text(json.dumps(vocab) + "\n")
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + data)
+
+
 def main():
     train(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
-    saved = {"n_head": N_HEAD, "uchars": uchars, "state_dict": {name: w.round(5).tolist() for name, w in state_dict.items()}}
-    text = json.dumps(saved).replace("]], ", "]],\n").replace('{"wte', '{\n"wte')
-    pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "model.json").write_text(text + "\n")
+    save(sys.argv[2] if len(sys.argv) > 2 else "microgpt", uchars, N_HEAD, state_dict)
 
 
 if __name__ == "__main__":

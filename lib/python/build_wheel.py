@@ -233,9 +233,9 @@ def pages(command):
 
 def shared(files):
     """What an installation has in share/: models, files of tutorials, and attn.wasm. Both command and module find it."""
-    for pattern in ("experiments/*.csv", "experiments/*.jsonl", "microgpt/*.*", "stories/*.json"):
+    for pattern in ("experiments/*.csv", "experiments/*.jsonl", "microgpt/*.*", "microgpt/model/*.*", "stories/*.json"):
         for path in sorted((ROOT / "data").glob(pattern)):
-            files[f"DATA/data/share/attn-cli/data/{path.parent.name}/{path.name}"] = path.read_bytes()
+            files[f"DATA/data/share/attn-cli/{path.relative_to(ROOT)}"] = path.read_bytes()
     for path in (ROOT / "models").glob("*/*.*"):  # folders, like that of a training, have no dot
         if path.parent.name not in BUILT_IN:
             files[f"DATA/data/share/attn-cli/models/{path.parent.name}/{path.name}"] = path.read_bytes()

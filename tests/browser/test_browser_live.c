@@ -713,14 +713,14 @@ START_TEST(shipped_stories_are_told)
     static const char *const stories[][2] = {
         {"fable", "five-heads"}, {"fable", "guess"},
         {"fable", "guess.de"},   {"self-attention", "self-attention"},
-        {"letters", "letters"},  {"microgpt.json", "microgpt"}};
+        {"letters", "letters"},  {"microgpt", "microgpt"}};
     static const char *const texts_of[] = {"The keys",      "The keys", "The keys",
                                            "Life is short", "CBABBC",   "emma"};
 
     enter();
     borrow("models/self-attention", "self-attention");
     borrow("models/letters", "letters");
-    borrow("data/microgpt/model.json", "microgpt.json");
+    borrow("data/microgpt/model", "microgpt");
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         static const char *const ways[] = {"live-on", "live-back"};
         char path[4096];

@@ -25,7 +25,7 @@ TEXTS = {
         "family-falcon-h1 family-bamba family-lfm2 family-nemotron-h family-granitemoehybrid family-mpnet family-nomic-bert "
         "family-eurobert family-eurobert-class family-deberta-v3 family-deberta-v2-class family-jina-embeddings-v3 "
         "decoder-bloom decoder-falcon-7b decoder-gpt-oss decoder-mixtral decoder-mpt decoder-olmoe row-apertus row-xglm "
-        "words-bert albert-square classifier proteins microgpt truth-tl-solu torch-llama2c-shared".split(),
+        "words-bert albert-square classifier proteins truth-tl-solu torch-llama2c-shared".split(),
     "encoders": "albert bert distilbert electra modernbert roberta".split(),
     "built in": "fable life-is-short tiny-gpt2 letters reverse".split(),
 }

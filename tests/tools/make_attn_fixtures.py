@@ -66,7 +66,7 @@ MODELS = {
                                   blocks=["self", "cross"], norm="layernorm", positions="learned",
                                   residual=True, out_proj=True, bias=True, d_mlp=11, mlp_bias=True,
                                   output="tied", length=9, source_length=10),
-    # The parts of microgpt, and the biases of attention.
+    # The parts of data/microgpt, and the biases of attention.
     "attn-rms": dict(d_model=12, n_head=3, n_layer=2, n_ctx=10, n_vocab=15, d_mlp=21, act_fn="relu2", norm="rms",
                      embed_norm=True, final_norm=False, positions="learned", residual=True, out_proj=True, out_bias=True,
                      output="own", length=10),

@@ -10,7 +10,6 @@
 #include "catalog/cost.h"
 #include "foreign/checkpoint.h"
 #include "foreign/foreign.h"
-#include "foreign/microgpt.h"
 #include "formats/json.h"
 #include "formats/tensor_files_internal.h"
 #include "gguf/gguf.h"
@@ -183,7 +182,7 @@ static enum attn_status use_directory(struct attn_catalog_found *found, const ch
 }
 
 /* Returns the part that the file PATH is: of GGUF, by its first bytes or by its name, or of
- * microgpt, nanoGPT or llama2.c, by its name. NULL for other paths. */
+ * nanoGPT or llama2.c, by its name. NULL for other paths. */
 static const char *find_part(const char *path)
 {
     struct attn_file file = {0};
@@ -191,8 +190,6 @@ static const char *find_part(const char *path)
 
     if (attn_os_kind(path) != ATTN_OS_FILE)
         return NULL;
-    if (attn_path_has_ending(path, ".json"))
-        return ATTN_MICROGPT_PART;
     if (!is_gguf && attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
         is_gguf = attn_gguf_is_file(&file);
     attn_file_release(&file);
@@ -330,7 +327,7 @@ static enum attn_status report_file(const char *path, enum attn_os_kind kind,
     char directory[ATTN_PATH_SIZE];
 
     attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %s, expected the directory of a model, a GGUF file, or microgpt's JSON",
+                   "'%s' is %s, expected the directory of a model or a GGUF file",
                    attn_quote_string(path).text, attn_path_kind_text(kind));
     if (kind != ATTN_OS_FILE)
         return ATTN_INVALID;
@@ -341,6 +338,9 @@ static enum attn_status report_file(const char *path, enum attn_os_kind kind,
     else if (attn_path_has_ending(path, ".onnx"))
         attn_error_hint(err, "the model's own repository has the weights that ONNX was made of: "
                              "config.json and model.safetensors");
+    else if (attn_path_has_ending(path, ".json"))
+        attn_error_hint(err, "data/microgpt/train.py writes the weights of a small GPT of your own "
+                             "as such a directory");
     return ATTN_INVALID;
 }
 

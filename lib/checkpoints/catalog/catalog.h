@@ -61,14 +61,13 @@ struct attn_catalog_found {
                                              part is the hash of the commit */
     char fetch[ATTN_FOUND_FETCH_SIZE];    /* the command that downloads what a cached model lacks */
     char file[ATTN_FOUND_PATH_SIZE];      /* path of the file of GGUF, or of its first shard, or of
-                                             microgpt (foreign/microgpt.h); else empty */
+                                             a training program; else empty */
     struct attn_override part;            /* this file as a part of the source */
 };
 
 /* Finds the model NAME, which may be, in this order: the path of a directory (with a model as
  * Hugging Face lays it out, one GGUF model, nanoGPT's ckpt.pt, or llama2.c's model.bin and
- * tokenizer.bin); the path of a GGUF file of any name, or
- * of a JSON file of microgpt; "ollama:" with
+ * tokenizer.bin); the path of a GGUF file of any name; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
  * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, optionally with @REVISION (a
  * branch, a tag, or the first digits of a commit's hash) and :TAG, a part of the name of a GGUF

@@ -64,8 +64,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("model.safetensors.index.json", 32 << 20)                                                    \
     X("pytorch_model.bin.index.json", 32 << 20)                                                    \
     X("meta.pkl", 16 << 20)                                                                        \
-    X("tokenizer.bin", 16 << 20)                                                                   \
-    X("microgpt.json", 16 << 20)
+    X("tokenizer.bin", 16 << 20)
 
 enum { ATTN_TEXT_MAX = 64 << 20 }; /* maximum bytes of any other part */
 

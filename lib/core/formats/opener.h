@@ -39,8 +39,7 @@ struct attn_opener {
     bool (*is_vocabulary)(const struct attn_source *source);
     enum attn_status (*read)(const struct attn_source *source, enum attn_load load,
                              struct attn_opened *opened, struct attn_error *err);
-    /* For models with a vocabulary: the message if a file has none. For others: a hint. */
-    const char *no_vocabulary, *vocabulary_hint;
+    const char *vocabulary_hint; /* if there is no vocabulary beside the model */
 
     /* Whether FILE has tensors in another form than safetensors. */
     bool (*is_tensors)(const struct attn_file *file);

@@ -264,13 +264,10 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
  * usual one are there; else NULL. */
 static const struct attn_opener *find_opener(const struct attn_source *source)
 {
-    const struct attn_opener *opener;
-
     for (const struct attn_opener *const *row = attn_openers; *row; row++)
         if ((*row)->is_vocabulary && (*row)->is_vocabulary(source))
             return *row;
-    opener = attn_opener_of(source);
-    return opener && opener->no_vocabulary && !has_vocabulary(source, false) ? opener : NULL;
+    return NULL;
 }
 
 static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
@@ -280,9 +277,6 @@ static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
     struct attn_opened opened = {.note = NULL};
     enum attn_status status = opener->read(source, ATTN_MAP, &opened, err);
 
-    if (status == ATTN_OK && opener->no_vocabulary && !has_vocabulary(&opened.parts, false))
-        status = attn_error_set(err, ATTN_FORMAT, "'%s' %s", attn_quote_string(source->name).text,
-                                opener->no_vocabulary);
     ATTN_THEN(status, read_files(tokenizer, &opened.parts, err));
     if (status == ATTN_OK) /* nothing may be read from the blobs of OPENED later */
         status = read_rest(tokenizer, NULL, err);

@@ -1098,7 +1098,7 @@ function openOwn() {
   input.click();
 }
 
-const isOneFile = () => /\.(gguf|json|pt|bin)$/.test(live.model);
+const isOneFile = () => /\.(gguf|pt|bin)$/.test(live.model);
 
 // Takes the files that are dropped on the page, those of folders too.
 function listenToDrops() {
@@ -1125,7 +1125,7 @@ function chooseFiles() {
     });
   viewer.openDialog('Another model',
     el('p', {}, 'Choose the files of a model as Hugging Face lays them out (config.json, model.safetensors, ' +
-      'tokenizer.json or vocab.json and merges.txt), a GGUF file, the JSON of a microgpt, nanoGPT\'s ckpt.pt with meta.pkl, ' +
+      'tokenizer.json or vocab.json and merges.txt), a GGUF file, nanoGPT\'s ckpt.pt with meta.pkl, ' +
       'or llama2.c\'s model.bin with tokenizer.bin. They are read by this page. Nothing leaves this machine.'),
     el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
 }
@@ -1141,11 +1141,10 @@ async function findSource(files) {
 // Uses the files that the user chose as the model.
 async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
-  const isJson = chosen.length === 1 && wanted.length === 0 && chosen[0].name.endsWith('.json'); /* a microgpt */
-  const single = isJson ? chosen[0] : wanted.find(file => file.name.endsWith('.gguf'));
+  const single = wanted.find(file => file.name.endsWith('.gguf'));
   const checkpoint = !wanted.some(file => file.name === 'config.json') && wanted.find(file => /^(?!tokenizer).*\.(pt|bin)$/.test(file.name));
   const folder = checkpoint ? checkpoint.name : wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
-  if (wanted.length === 0 && !single) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
+  if (wanted.length === 0) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
   const isOwn = live.bytes === (single ? [single] : wanted).reduce((sum, { size }) => sum + size, 0), { text } = asked;
   if (!isOwn) effects = null; // those of another model
   live.model = single ? single.name : folder;
