@@ -128,8 +128,8 @@ class Tables(TestCase):
                                    rtol=1e-5)
         one = [m.attribute(text, **HOW) for text in two]
         t = m.attribute(items=two, **HOW)
-        np.testing.assert_allclose(t["value"], (one[0]["value"] + one[1]["value"]) / 2, rtol=1e-4, atol=1e-6)
-        self.assertIn("value_sd", t.columns)
+        np.testing.assert_allclose(t["attribution"], (one[0]["attribution"] + one[1]["attribution"]) / 2, rtol=1e-4, atol=1e-6)
+        self.assertIn("attribution_sd", t.columns)
         t, one = m.score(items=two), [m.score(text).info["nats"] for text in two]
         self.assertEqual((len(t), t["n"][0]), (1, 2))
         self.assertAlmostEqual(t["nats"][0], sum(one) / 2, 4)

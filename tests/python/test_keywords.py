@@ -116,8 +116,8 @@ class Keywords(TestCase):
                 ("patch", (KEYS, KEY), {**ARE, "site": "mlp_post", "estimate": "atp"},
                  [*options, "--clean", KEYS, "--corrupted", KEY, "--site", "mlp_post", "--estimate", "atp"], "estimate:up"),
                 ("lens", (KEYS,), {"queries": "0,4"}, ["--queries", "0,4", KEYS], "layer:down"),
-                ("attribute", (KEYS,), ARE, [*options, KEYS], "value"),
-                ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "value:up"),
+                ("attribute", (KEYS,), ARE, [*options, KEYS], "attribution"),
+                ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "attribution:up"),
                 ("attribute", (KEYS,), {**ARE, "method": "attn_x_grad"}, [*options, "--method", "attn_x_grad", KEYS], "layer"),
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
                 ("heads", (KEYS,), {"by": "pair"}, ["--by", "pair", KEYS], "js:down")):
@@ -133,7 +133,7 @@ class Keywords(TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "items")
             path.write_text("text,number,target,foil\n" + "".join(f"{item['text']},{item['number']}, are, is\n" for item in ITEMS))
-            for name, column in (("ablate", "change"), ("heads", "entropy"), ("attribute", "value"), ("lens", "layer:down")):
+            for name, column in (("ablate", "change"), ("heads", "entropy"), ("attribute", "attribution"), ("lens", "layer:down")):
                 table = getattr(m, name)(items=path, items_format="csv", group_by="number", sort=column, limit=2)
                 rows = cli_table(name, "-q", "--items", path, "--items-format", "csv", "--group-by", "number", "--sort", column, "--limit", 2)
                 self.assertEqual(json.loads(table.render("json"))["rows"], rows, name)

@@ -282,7 +282,7 @@ def main():
                   path)
     check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "value"], items,
                   path)
-    check_command("attribute", [], ["value"], items, path)
+    check_command("attribute", [], ["attribution"], items, path)
     check_score(items, path)
     check_heads(items, path)
     pairs = make_pairs()

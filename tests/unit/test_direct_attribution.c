@@ -194,7 +194,7 @@ static double written_at_first(const struct picture *p, double *embed)
 
 static double number_at(const struct attn_table *table, size_t row)
 {
-    const struct attn_cell cell = attn_test_cell(table, row, "value");
+    const struct attn_cell cell = attn_test_cell(table, row, "attribution");
 
     ck_assert_int_eq(cell.type, ATTN_VALUE_REAL);
     return cell.real;

@@ -309,11 +309,12 @@ static void attribute_all(struct fixture *f)
     ck_assert_msg(attn_attribute(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     n = attn_table_n_row(table);
-    compare_column(f, table, 0, "value", "attribute", 0);
+    compare_column(f, table, 0, "attribution", "attribute", 0);
     for (size_t row = 0; row + 2 < n; row++)
-        largest = fmax(largest, fabs(number_at(table, row, "value")));
-    ck_assert_double_le(fabs(number_at(table, n - 2, "value") - number_at(table, n - 1, "value")),
-                        1e-4 * largest);
+        largest = fmax(largest, fabs(number_at(table, row, "attribution")));
+    ck_assert_double_le(
+        fabs(number_at(table, n - 2, "attribution") - number_at(table, n - 1, "attribution")),
+        1e-4 * largest);
     attn_table_free(table);
 }
 
@@ -334,7 +335,7 @@ static void attribute_by_token(struct fixture *f)
     for (size_t row = 0; row < attn_table_n_row(keys); row++) {
         ck_assert_double_le(number_at(keys, row, "key"), 4);
         sums[(size_t)number_at(keys, row, "layer") * n_head +
-             (size_t)number_at(keys, row, "head")] += number_at(keys, row, "value");
+             (size_t)number_at(keys, row, "head")] += number_at(keys, row, "attribution");
     }
     for (size_t row = 0; row < attn_table_n_row(parts); row++) {
         const double head = number_at(parts, row, "head");
@@ -342,7 +343,7 @@ static void attribute_by_token(struct fixture *f)
         if (!isnan(head))
             assert_near(f, "keys of a head", row,
                         sums[(size_t)number_at(parts, row, "layer") * n_head + (size_t)head],
-                        number_at(parts, row, "value"));
+                        number_at(parts, row, "attribution"));
     }
     attn_table_free(parts);
     attn_table_free(keys);
@@ -1153,7 +1154,7 @@ static void live(struct fixture *f, const char *queries)
     }
     ck_assert_uint_eq(n_head, attn_table_n_row(cells));
     for (size_t i = 0; i < attn_table_n_row(cells); i++)
-        from_heads += number_at(cells, i, "value");
+        from_heads += number_at(cells, i, "attribution");
     assert_near(f, "sum of a life", 0, sum, number_at(parts, last, "value"));
     assert_near(f, "heads of a life", 0, heads, from_heads);
     ck_assert_uint_eq(attn_table_n_row(tokens), /* one reading of each layer, and the output */
@@ -1293,7 +1294,7 @@ static void compare_parts(const struct fixture *f, const struct attn_table *tabl
         if (part.size != strlen(name) || memcmp(part.text, name, part.size) != 0)
             continue;
         ck_assert_uint_lt(n, golden.n);
-        assert_near(f, name, row, number_at(table, row, "value"), golden.values[n++]);
+        assert_near(f, name, row, number_at(table, row, "attribution"), golden.values[n++]);
     }
     ck_assert_uint_eq(n, golden.n);
     attn_npy_release(&golden);

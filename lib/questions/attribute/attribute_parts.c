@@ -37,7 +37,7 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, ATTRIBUTION, ROW_TYPE, N_COLUMN };
 
 enum { SHOW_PARTS = 2, SHOW_TOKENS = 4 };
 
@@ -46,8 +46,8 @@ static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_HEAD(STACK, 0),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_TOKENS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
-    [VALUE] =
-        ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @", .traits = ATTN_TRAIT_RANKED),
+    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @",
+                                         .traits = ATTN_TRAIT_RANKED),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -568,7 +568,7 @@ static enum attn_status append(struct logit_split *split, const char *part,
                                const struct attn_location *at, double logit, struct attn_error *err)
 {
     struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(part), [VALUE] = attn_cell_real(logit)};
+        [PART] = attn_cell_string(part), [ATTRIBUTION] = attn_cell_real(logit)};
 
     if (at)
         attn_location_put(at, &row[STACK]);
@@ -748,7 +748,7 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
             [KEY] = attn_cell_integer((int64_t)read->key),
             [TOKEN] =
                 attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
-            [VALUE] = attn_cell_real(read->value),
+            [ATTRIBUTION] = attn_cell_real(read->value),
         };
 
         attn_location_put(&read->at, &row[STACK]);
@@ -775,8 +775,8 @@ int attn_found_cell_compare(const void *a, const void *b)
 /* --- The procedure ---------------------------------------------------------------------------- */
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(LAYER, KEY, VALUE), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN},
-    {ATTN_VIEW_OF(LAYER, HEAD, VALUE), .asked = "written by each part of the model",
+    {ATTN_VIEW_OF(LAYER, KEY, ATTRIBUTION), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN},
+    {ATTN_VIEW_OF(LAYER, HEAD, ATTRIBUTION), .asked = "written by each part of the model",
      .parts = "attn_bias mlp per_layer_input embed pos norm_bias output_bias",
      .inputs = "embed pos"},
 };

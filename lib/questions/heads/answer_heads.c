@@ -101,7 +101,7 @@ static enum attn_status find_parts(struct attn_host *host, const struct attn_req
 
         if (attn_table_total(parts, i) == SIZE_MAX)
             answer->places[w].sum +=
-                attn_table_cell(parts, i, attn_table_find(parts, "value")).real;
+                attn_table_cell(parts, i, attn_table_find(parts, "attribution")).real;
     }
     attn_table_free(parts);
     return ATTN_OK;

@@ -42,7 +42,7 @@ struct life {
 
 static double value_of(const struct attn_table *table, size_t row)
 {
-    return attn_table_cell(table, row, attn_table_find(table, "value")).real;
+    return attn_table_cell(table, row, attn_table_find(table, "attribution")).real;
 }
 
 /* Returns the index of the cell that ROW of a table by key is about. */
