@@ -298,29 +298,35 @@ struct shown_tables {
     size_t n;
 };
 
-/* Writes a table of COLUMNS [n], or its name. WHEN is the option that gives it, and WORD its value;
- * or NULL. */
-static void push_columns(struct attn_json_writer *json, const struct shown_tables *shown,
-                         const struct attn_column *columns, size_t n, const char *when,
-                         const char *word)
-{
-    const char *lacks = shown->command->lacks_columns;
-    char name[TEXT_SIZE], option[TEXT_SIZE];
+/* The table NAME. WHEN is the option that gives it, and WORD its value; or NULL. */
+struct shown_table {
+    const char *name, *when, *word;
+    const struct attn_column *columns; /* [n] */
+    size_t n;
+};
 
-    snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
-             when ? when : "", word ? "." : "", word ? word : "");
+/* Writes TABLE, or its name. */
+static void push_columns(struct attn_json_writer *json, const struct shown_tables *shown,
+                         const struct shown_table *table)
+{
+    const char *lacks = shown->command->lacks_columns, *when = table->when;
+    const char *end = when ? strrchr(table->name, '.') : NULL;
+    /* if the option ends the name, all its words give this table */
+    const char *word = end && strcmp(end + 1, when) == 0 ? NULL : table->word;
+    char option[TEXT_SIZE];
+
     if (shown->has_names_only) {
-        attn_json_text(json, name);
+        attn_json_text(json, table->name);
         return;
     }
-    begin_object(json, "name", name);
+    begin_object(json, "name", table->name);
     snprintf(option, sizeof option, "--%s%s%s", when ? when : "", word ? " " : "",
              word ? word : "");
     attn_json_text(attn_json_key(json, "when"), when ? option : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
-    for (size_t i = 0; i < n; i++)
-        if (!lacks || word_find(lacks, columns[i].name) < 0)
-            push_column(json, shown->command, name, &columns[i]);
+    for (size_t i = 0; i < table->n; i++)
+        if (!lacks || word_find(lacks, table->columns[i].name) < 0)
+            push_column(json, shown->command, table->name, &table->columns[i]);
     attn_json_end(json);
     push_stability(json, is_new(shown->command));
     attn_json_end(json);
@@ -332,15 +338,18 @@ static void push_table(struct attn_json_writer *json, struct shown_tables *shown
 {
     const struct attn_question_call asked = {.question = shown->command->question->name,
                                              .args = args};
-    size_t n = 0, i = 0;
-    const struct attn_column *columns = attn_question_schema(&asked, &n);
+    struct shown_table table = {.when = when, .word = word};
+    size_t i = 0;
 
-    while (i < shown->n && shown->columns[i] != columns)
+    table.columns = attn_question_schema(&asked, &table.name, &table.n);
+    while (i < shown->n && shown->columns[i] != table.columns)
         i++;
-    if (n == 0 || i < shown->n || shown->n == MOST_TABLES)
+    if (table.n == 0 || i < shown->n || shown->n == MOST_TABLES)
         return;
-    shown->columns[shown->n++] = columns;
-    push_columns(json, shown, columns, n, when, word);
+    shown->columns[shown->n++] = table.columns;
+    if (!when)
+        table.name = shown->command->name; /* `probe` asks `heads` */
+    push_columns(json, shown, &table);
 }
 
 /* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults. */
@@ -378,8 +387,10 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
 
     for (size_t i = 0;
          command->tabulate && command->tabulate(i, &when, &table, NULL) == ATTN_OK && table; i++) {
-        push_columns(json, &shown, attn_table_column(table, 0), attn_table_n_column(table), when,
-                     NULL);
+        push_columns(json, &shown,
+                     &(struct shown_table){attn_table_name(table), when, NULL,
+                                           attn_table_column(table, 0),
+                                           attn_table_n_column(table)});
         attn_table_free(table);
         table = NULL;
     }

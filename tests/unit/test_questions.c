@@ -42,6 +42,7 @@ START_TEST(tables_have_the_columns_of_the_schema)
         struct attn_question_call asked = {names[i], host, &request, NULL};
         struct attn_error err = {0};
         struct attn_table *table;
+        const char *name;
         size_t n;
 
         attribute.answer.target = ablate.answer.target = " are";
@@ -49,7 +50,7 @@ START_TEST(tables_have_the_columns_of_the_schema)
             asked.args = &attribute;
         if (strcmp(names[i], "ablate") == 0)
             asked.args = &ablate;
-        const struct attn_column *schema = attn_question_schema(&asked, &n);
+        const struct attn_column *schema = attn_question_schema(&asked, &name, &n);
 
         ck_assert_msg(schema && n > 0, "%s", names[i]);
         ck_assert_msg(attn_question_ask(&asked, &table,
@@ -57,6 +58,7 @@ START_TEST(tables_have_the_columns_of_the_schema)
                                         &err) == ATTN_OK,
                       "%s: %s", names[i], err.message);
         check_columns(table, schema, n, names[i]);
+        ck_assert_str_eq(attn_table_name(table), name);
         attn_table_free(table);
     }
     attn_host_free(host);
@@ -65,12 +67,16 @@ END_TEST
 
 START_TEST(an_unknown_question_has_no_schema)
 {
+    const struct attn_question_call unknown = {.question = "x"};
+    const char *name = "x";
     size_t n = 7;
 
-    ck_assert_ptr_null(attn_question_schema(&(struct attn_question_call){.question = "x"}, &n));
+    ck_assert_ptr_null(attn_question_schema(&unknown, &name, &n));
+    ck_assert_ptr_null(name);
     ck_assert_uint_eq(n, 0);
-    ck_assert_ptr_null(attn_question_schema(NULL, &n));
-    ck_assert_ptr_null(attn_question_schema(NULL, NULL));
+    ck_assert_ptr_null(attn_question_schema(NULL, &name, &n));
+    ck_assert_ptr_null(attn_question_schema(&unknown, NULL, &n));
+    ck_assert_ptr_null(attn_question_schema(&unknown, &name, NULL));
 }
 END_TEST
 

@@ -567,7 +567,7 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         columns[n - 1].name = "label";
     if (found->are_spans)
         columns[n - 1].name = "text";
-    ATTN_TRY(attn_table_create("top", columns, n, table, err));
+    ATTN_TRY(attn_table_create("run.top", columns, n, table, err));
     return fill_top(found, cells, n, *table, err);
 }
 
@@ -578,7 +578,7 @@ static enum attn_status make_next(const struct attn_predictions *found, struct a
 
     if (found->n_next == 0)
         return ATTN_OK;
-    ATTN_TRY(attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err));
+    ATTN_TRY(attn_table_create("run.next", next_columns + n_left_out, 3 - n_left_out, table, err));
     for (size_t i = 0; i < found->n_next; i++) {
         const struct attn_cell row[] = {
             attn_cell_integer((int64_t)found->next[i].position),
@@ -614,8 +614,8 @@ enum attn_status attn_predictions_metric(const struct attn_predictions *found,
     enum attn_status status = ATTN_OK;
 
     if (found->n_metric > 0)
-        status =
-            attn_table_create("metric", metric_columns + n_left_out, 3 - n_left_out, &made, err);
+        status = attn_table_create("run.target", metric_columns + n_left_out, 3 - n_left_out, &made,
+                                   err);
     ATTN_THEN(status, fill_metric(found, made, err));
     ATTN_RETURN_MADE(status, metric, made, attn_table_free);
 }

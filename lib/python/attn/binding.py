@@ -2862,7 +2862,7 @@ FUNCTIONS = {
     "attn_question_init": (c_void_p, [c_char_p, c_void_p, c_size_t]),
     "attn_question_ask": (c_int, [POINTER(attn_question_call), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
     "attn_question_picture": (c_int, [POINTER(attn_question_call), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
-    "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_call), POINTER(c_size_t)]),
+    "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_call), POINTER(c_char_p), POINTER(c_size_t)]),
     "attn_explain_args_init": (POINTER(attn_explain_args), [POINTER(attn_explain_args), c_size_t]),
     "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),

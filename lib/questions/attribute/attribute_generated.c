@@ -118,7 +118,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
             made[i + 2].name = name;
             made[i + 2].traits = 0; /* rows are targets */
         }
-        status = attn_table_create("attribution", made, n + 2, matrix, err);
+        status = attn_table_create(attn_table_name(table), made, n + 2, matrix, err);
     }
     attn_buffer_release(&names);
     attn_free(made);

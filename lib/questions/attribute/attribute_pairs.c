@@ -621,7 +621,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 const struct attn_procedure attn_attribute_pairs = {
-    .name = "score",
+    .name = ATTN_TABLE_ATTRIBUTE_SCORE,
     ATTN_ATTRIBUTE(struct attn_pair_split),
     .sort = "relative",
     .n_most = DEFAULT_MOST,

@@ -831,7 +831,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     ATTN_PATCH_PROCEDURE,
-    .name = "circuit",
+    .name = ATTN_TABLE_CIRCUIT,
     .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
     .question = &attn_question_circuit,

@@ -769,7 +769,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     ATTN_PATCH_PROCEDURE,
-    .name = "patch",
+    .name = ATTN_TABLE_PATCH,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),

@@ -350,7 +350,7 @@ static enum attn_status open_plan(const struct attn_procedure_call *call,
     if (args->study && args->study->is_read &&
         attn_items_are_of_file(args->study->items, &(uint64_t){0}))
         plan->again = args->study->items;
-    ATTN_TRY(attn_rows_create(&rows, "features", err));
+    ATTN_TRY(attn_rows_create(&rows, ATTN_TABLE_FEATURES_ITEMS, err));
     plan->texts = rows.table;
     return list_features(&args->features, plan, err);
 }
@@ -969,7 +969,7 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
     struct plan *plan = user;
     struct attn_rows rows = {
         .columns = text_columns, .n = N_TEXT_COLUMN, .hidden[AROUND] = !plan->again};
-    enum attn_status status = attn_rows_create(&rows, "features", err);
+    enum attn_status status = attn_rows_create(&rows, ATTN_TABLE_FEATURES_ITEMS, err);
 
     if (plan->again)
         ATTN_THEN(status, read_again(plan, stream, err));
@@ -994,18 +994,23 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
 /* --- The procedures --------------------------------------------------------------------------- */
 
 #define SHARED                                                                                     \
-    .name = "features", .question = &attn_question_features,                                       \
-    .state_size = sizeof(struct features), .items.study = offsetof(struct features_args, study),   \
-    .choose = choose, .prepare = prepare, .shows = shows, .release = release, .perform = perform
+    .question = &attn_question_features, .state_size = sizeof(struct features),                    \
+    .items.study = offsetof(struct features_args, study), .choose = choose, .prepare = prepare,    \
+    .shows = shows, .release = release, .perform = perform
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_procedure of_rows = {SHARED, ATTN_PROCEDURE_TABLE(columns, views),
+static const struct attn_procedure of_rows = {SHARED, .name = ATTN_TABLE_FEATURES,
+                                              ATTN_PROCEDURE_TABLE(columns, views),
                                               .ask = ask_rows},
-                                   of_fit = {SHARED, ATTN_PROCEDURE_COLUMNS(fit_columns),
-                                             .needs_output = true, .items.take_item = take_item,
+                                   of_fit = {SHARED,
+                                             .name = ATTN_TABLE_FEATURES_FIT,
+                                             ATTN_PROCEDURE_COLUMNS(fit_columns),
+                                             .needs_output = true,
+                                             .items.take_item = take_item,
                                              .ask = ask_fit},
-                                   of_texts = {SHARED, ATTN_PROCEDURE_COLUMNS(text_columns),
+                                   of_texts = {SHARED, .name = ATTN_TABLE_FEATURES_ITEMS,
+                                               ATTN_PROCEDURE_COLUMNS(text_columns),
                                                .items.is_listed = true, .ask = ask_text};
 
 static const struct attn_procedure *choose_procedure(const void *given)

@@ -782,7 +782,7 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
     ATTN_TRY(choose_texts(set, err));
     ATTN_TRY(read_texts(set, stream, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
-    ATTN_TRY(attn_rows_create(&rows, "examples", err));
+    ATTN_TRY(attn_rows_create(&rows, ATTN_TABLE_EXAMPLES, err));
     for (size_t i = 0; status == ATTN_OK && i < set->n_example; i++)
         status = append_example(&rows, set, &set->examples[i], err);
     if (status == ATTN_OK && set->args->keeps_rows)
@@ -819,7 +819,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 static const struct attn_procedure procedure = {
-    .name = "examples",
+    .name = ATTN_TABLE_EXAMPLES,
     .question = &attn_question_examples,
     ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct examples),

@@ -100,7 +100,7 @@ static enum attn_status tabulate_run(struct measured *measured, struct attn_erro
     rows->hidden[ATTN_HEAD_HEAD] = run->model || run->axes.rank != 4;
     attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
                           attn_dims_has_stacks(attn_selection_dims(run->selection)));
-    ATTN_TRY(attn_rows_create(rows, "heads", err));
+    ATTN_TRY(attn_rows_create(rows, ATTN_TABLE_HEADS, err));
     while (attn_selection_next_head(run->selection, &at))
         ATTN_TRY(append_measured(measured, &at, err));
     return ATTN_OK;

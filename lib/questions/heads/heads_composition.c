@@ -242,7 +242,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_head_composition_procedure = {
-    .name = "composition",
+    .name = ATTN_TABLE_HEADS_COMPOSITION,
     ATTN_HEAD_WEIGHTS(struct composition),
     ATTN_PROCEDURE_COLUMNS(columns),
     .sort = "score",

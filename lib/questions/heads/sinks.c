@@ -660,18 +660,21 @@ static const struct attn_table_view key_views[] = {
 };
 
 #define COMMON                                                                                     \
-    .name = "sinks", .question = &attn_question_sinks, .state_size = sizeof(struct sinks),         \
+    .question = &attn_question_sinks, .state_size = sizeof(struct sinks),                          \
     .items.study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
 static const struct attn_procedure procedures[] = {
-    [ATTN_SINKS_BY_HEAD] = {COMMON, ATTN_PROCEDURE_TABLE(head_columns, head_views),
-                            .ask = ask_heads},
-    [ATTN_SINKS_BY_TOKEN] = {COMMON, ATTN_PROCEDURE_COLUMNS(token_columns), .items.is_keyed = true,
+    [ATTN_SINKS_BY_HEAD] = {COMMON, .name = ATTN_TABLE_SINKS,
+                            ATTN_PROCEDURE_TABLE(head_columns, head_views), .ask = ask_heads},
+    [ATTN_SINKS_BY_TOKEN] = {COMMON, .name = ATTN_TABLE_SINKS_BY_TOKEN,
+                             ATTN_PROCEDURE_COLUMNS(token_columns), .items.is_keyed = true,
                              .sort = "rate", .ask = ask_tokens},
-    [ATTN_SINKS_BY_LAYER] = {COMMON, ATTN_PROCEDURE_TABLE(layer_columns, layer_views),
-                             .ask = ask_layers},
-    [ATTN_SINKS_BY_PARK] = {COMMON, ATTN_PROCEDURE_COLUMNS(park_columns), .ask = ask_parks},
-    [ATTN_SINKS_BY_KEY] = {COMMON, ATTN_PROCEDURE_TABLE(key_columns, key_views), .ask = ask_keys},
+    [ATTN_SINKS_BY_LAYER] = {COMMON, .name = ATTN_TABLE_SINKS_BY_LAYER,
+                             ATTN_PROCEDURE_TABLE(layer_columns, layer_views), .ask = ask_layers},
+    [ATTN_SINKS_BY_PARK] = {COMMON, .name = ATTN_TABLE_SINKS_BY_PARK,
+                            ATTN_PROCEDURE_COLUMNS(park_columns), .ask = ask_parks},
+    [ATTN_SINKS_BY_KEY] = {COMMON, .name = ATTN_TABLE_SINKS_BY_KEY,
+                           ATTN_PROCEDURE_TABLE(key_columns, key_views), .ask = ask_keys},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given)

@@ -462,7 +462,7 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
     if (collecting->has_records && !collecting->arrays)
         return ATTN_OK; /* a record has no rows */
     if (collecting->has_cells) {
-        ATTN_TRY(attn_rows_begin(&rows, "run", &result->rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
         return append_cells(result, row, &rows, err);
     }
     if (!has_row_each(collecting, item)) {
@@ -470,7 +470,7 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
         if (!result->predictions.are_of_whole)
             put_position(row, result->labels, position);
     }
-    ATTN_TRY(attn_rows_begin(&rows, "run", &result->rows, err));
+    ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
     ATTN_TRY(append_top(result, position, row, &rows, err));
     ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
     if (!collecting->is_asked)
@@ -546,7 +546,7 @@ static void release(void *state)
 }
 
 static const struct attn_procedure procedure = {
-    .name = "run",
+    .name = ATTN_TABLE_RUN_ITEMS,
     ATTN_PROCEDURE_COLUMNS(columns),
     .state_size = sizeof(struct collecting),
     .items.study = offsetof(struct attn_collect_args, study),

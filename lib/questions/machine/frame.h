@@ -29,6 +29,7 @@
 #include "machine/question_internal.h"
 #include "machine/rows.h"
 #include "machine/stream.h"
+#include "machine/table_names.h"
 #include "run/run_internal.h"
 #include "sites/trial.h"
 #include "stream/many.h"
@@ -104,7 +105,7 @@ struct attn_item_rules {
  * procedure's struct, which begins with a struct attn_frame and is otherwise zeroed. Functions set
  * the stage of errors, except `check` and `choose`, whose errors get the stage of options. */
 struct attn_procedure {
-    const char *name; /* name of its table */
+    const char *name; /* name of its table, of ATTN_TABLE_MAP; NULL: no table */
     /* its arguments, and which keys of items replace them; or NULL */
     const struct attn_question *question;
     const struct attn_column *columns; /* [n_column] columns of its table; 0: no table */

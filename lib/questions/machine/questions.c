@@ -112,14 +112,16 @@ enum attn_status attn_question_ask(const struct attn_question_call *asked,
     return status;
 }
 
-const struct attn_column *attn_question_schema(const struct attn_question_call *asked, size_t *n)
+const struct attn_column *attn_question_schema(const struct attn_question_call *asked,
+                                               const char **table, size_t *n)
 {
     const struct attn_procedure *procedure;
     const struct attn_question *question;
     void *args;
 
-    if (!n)
+    if (!table || !n)
         return NULL;
+    *table = NULL;
     *n = 0;
     if (find(asked, &question, NULL) != ATTN_OK || copy_defaults(question, &args, NULL) != ATTN_OK)
         return NULL;
@@ -127,6 +129,7 @@ const struct attn_column *attn_question_schema(const struct attn_question_call *
         (void)attn_options_read(asked->args, args, NULL); /* the defaults if they are malformed */
     procedure = procedure_of(question, args);
     attn_free(args);
+    *table = procedure->name;
     *n = procedure->n_column;
     return procedure->columns;
 }

@@ -65,11 +65,11 @@ ATTN_API enum attn_status attn_question_picture(const struct attn_question_call 
                                                 struct attn_table_picture *picture,
                                                 struct attn_error *err);
 
-/* Returns in *N the number of columns that an answer to ASKED can have, and these columns in their
- * order; constant. A table leaves out columns that do not apply; tables over items have columns for
- * groups and errors, too. NULL and 0 for an unknown question. What it takes is in `parts` of its
- * struct attn_question. */
+/* Returns the columns that an answer to ASKED can have, in their order, their number in *N, and the
+ * name of the table in *TABLE; constant. A table leaves out columns that do not apply; tables over
+ * items have columns for groups and errors, too. NULL and 0 for an unknown question. What it takes
+ * is in `parts` of its struct attn_question. */
 ATTN_API const struct attn_column *attn_question_schema(const struct attn_question_call *asked,
-                                                        size_t *n);
+                                                        const char **table, size_t *n);
 
 #endif

@@ -10,7 +10,7 @@ extern const struct attn_procedure attn_score_items, attn_score_words;
 
 /* What they and that of one text have, whose state is a TYPE. */
 #define ATTN_SCORE(type)                                                                           \
-    .name = "score", .question = &attn_question_score, .state_size = sizeof(type),                 \
+    .question = &attn_question_score, .state_size = sizeof(type),                                  \
     .sum_size = sizeof(struct attn_score_sum), .makes_runs = true,                                 \
     .items.study = offsetof(struct attn_score_args, study)
 

@@ -547,6 +547,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_score_items = {
+    .name = ATTN_TABLE_SCORE_ITEMS,
     ATTN_SCORE(struct item_scoring),
     ATTN_PROCEDURE_TABLE(item_columns, item_views),
     .items.pairs = pairs_of_items,

@@ -741,6 +741,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 const struct attn_procedure attn_score_words = {
+    .name = ATTN_TABLE_SCORE_BY_WORD,
     ATTN_SCORE(struct word_scoring),
     ATTN_PROCEDURE_TABLE(columns, views),
     .check = attn_score_check,
