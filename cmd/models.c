@@ -19,11 +19,10 @@ static const struct attn_param_part parts[] = {
     TABLES_OPTIONS(offsetof(struct models_args, tables.output)),
 };
 
-static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
-                                 struct attn_error *err)
+static enum attn_status tabulate(size_t i, struct command_table *shown, struct attn_error *err)
 {
-    (void)when;
-    return i == 0 ? attn_catalog_list(NULL, table, err) : ATTN_OK;
+    shown->has_row_types = true;
+    return i == 0 ? attn_catalog_list(NULL, &shown->table, err) : ATTN_OK;
 }
 
 /* The columns of the text. ABOUT also shows the column PROBLEM if the model cannot be run, or else

@@ -57,30 +57,33 @@ static const struct attn_param_part parts[] = {
 
 static enum attn_status ask(struct question *question, struct attn_error *err);
 
-/* The tables of predictions: of --top, of --next, and of the metric. Each has one row. */
-static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
-                                 struct attn_error *err)
+/* The tables of items, of cells and of predictions. The latter have one row. */
+static enum attn_status tabulate(size_t i, struct command_table *shown, struct attn_error *err)
 {
-    static const char *const options[] = {"top", "next", "target"};
+    enum { ITEMS, TIDY, TARGET, NEXT, LABELS, TOP, N_TABLE };
+    static const char *const options[] = {"items", "tidy", "target", "next", "label", "top"};
     struct attn_candidate top = {.token = ""};
     struct attn_next next = {.text = ""};
     struct attn_predicted_metric metric = {.name = ""};
     struct attn_result result = {.predictions = {.has_positions = true}};
     struct attn_table *none = NULL;
 
-    if (i >= sizeof options / sizeof *options)
+    if (i >= N_TABLE)
         return ATTN_OK;
-    *when = options[i];
-    if (i == 2) {
-        result.predictions.metric = &metric;
-        result.predictions.n_metric = 1;
-        return attn_result_metric(&result, table, err);
-    }
+    shown->when = options[i];
+    shown->has_row_types = i >= TARGET;
+    if (i < TARGET)
+        return attn_collect_table(i == TIDY, &shown->table, err);
+    result.predictions.metric = &metric;
+    result.predictions.n_metric = 1;
     result.predictions.top = &top;
     result.predictions.next = &next;
-    result.predictions.n_top = i == 0;
-    result.predictions.n_next = i == 1;
-    return attn_result_tables(&result, i == 0 ? table : &none, i == 0 ? &none : table, err);
+    result.predictions.n_top = i >= LABELS;
+    result.predictions.n_next = i == NEXT;
+    result.predictions.has_labels = i == LABELS;
+    return i == TARGET ? attn_result_metric(&result, &shown->table, err)
+           : i == NEXT ? attn_result_tables(&result, &none, &shown->table, err)
+                       : attn_result_tables(&result, &shown->table, &none, err);
 }
 
 const struct command command_run = {

@@ -480,6 +480,11 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     return status;
 }
 
+static enum attn_status tabulate(size_t i, struct command_table *shown, struct attn_error *err)
+{
+    return i == 0 ? attn_token_table(NULL, NULL, NULL, &shown->table, err) : ATTN_OK;
+}
+
 const struct command command_tokenize = {
     .name = "tokenize",
     .summary = "text to token ids, and back",
@@ -504,4 +509,5 @@ const struct command command_tokenize = {
     .lacks = "prompt-name|max-input",
     .args_size = sizeof(struct tokenize_args),
     .work = tokenize,
+    .tabulate = tabulate,
 };

@@ -34,6 +34,7 @@
 #include "kernels/kernels.h"
 #include "live/live.h"
 #include "live/live_story.h"
+#include "machine/collect_internal.h"
 #include "machine/document.h"
 #include "machine/questions_internal.h"
 #include "measures/analysis_internal.h"

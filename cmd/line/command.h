@@ -34,6 +34,13 @@ struct option_walk;
 struct question;
 struct call;
 
+/* A table of a command without a question, for help --json. */
+struct command_table {
+    struct attn_table *table; /* empty */
+    const char *when;         /* the option that gives it; or NULL */
+    bool has_row_types;       /* rows are written with a column row_type, which the table lacks */
+};
+
 struct command {
     const char *name;
     /* gives the summary and the description that the next members lack; or NULL */
@@ -61,10 +68,9 @@ struct command {
     /* Instead of `work`, for arguments that begin with a struct question_args: computes and writes
      * the answer (args/question.h). */
     enum attn_status (*ask)(struct question *question, struct attn_error *err);
-    /* For a command without a question: creates table I, whose columns help --json lists, and sets
-     * *WHEN to the option that gives it, or NULL. After the last one *TABLE is NULL. NULL: none */
-    enum attn_status (*tabulate)(size_t i, const char **when, struct attn_table **table,
-                                 struct attn_error *err);
+    /* For a command without a question: fills SHOWN with table I, whose columns help --json lists.
+     * After the last one `table` is NULL. NULL: none */
+    enum attn_status (*tabulate)(size_t i, struct command_table *shown, struct attn_error *err);
     void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help; or NULL */
     size_t own_size;                            /* size of the data of `ask`, zeros at first */
     void (*release)(void *own);                 /* frees them; or NULL */

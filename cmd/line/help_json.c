@@ -303,12 +303,14 @@ struct shown_table {
     const char *name, *when, *word;
     const struct attn_column *columns; /* [n] */
     size_t n;
+    bool has_row_types; /* one more column */
 };
 
 /* Writes TABLE, or its name. */
 static void push_columns(struct attn_json_writer *json, const struct shown_tables *shown,
                          const struct shown_table *table)
 {
+    static const struct attn_column row_type = ATTN_COLUMN_ROW_TYPE;
     const char *lacks = shown->command->lacks_columns, *when = table->when;
     const char *end = when ? strrchr(table->name, '.') : NULL;
     /* if the option ends the name, all its words give this table */
@@ -327,6 +329,8 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
     for (size_t i = 0; i < table->n; i++)
         if (!lacks || word_find(lacks, table->columns[i].name) < 0)
             push_column(json, shown->command, table->name, &table->columns[i]);
+    if (table->has_row_types)
+        push_column(json, shown->command, table->name, &row_type);
     attn_json_end(json);
     push_stability(json, is_new(shown->command));
     attn_json_end(json);
@@ -382,17 +386,16 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
     struct shown_tables shown = {.command = command, .has_names_only = has_names_only};
     const struct attn_question *question = command->question;
     char *how = args + command->args_size;
-    const char *when = NULL;
-    struct attn_table *table = NULL;
+    struct command_table own = {NULL};
 
     for (size_t i = 0;
-         command->tabulate && command->tabulate(i, &when, &table, NULL) == ATTN_OK && table; i++) {
+         command->tabulate && command->tabulate(i, &own, NULL) == ATTN_OK && own.table; i++) {
         push_columns(json, &shown,
-                     &(struct shown_table){attn_table_name(table), when, NULL,
-                                           attn_table_column(table, 0),
-                                           attn_table_n_column(table)});
-        attn_table_free(table);
-        table = NULL;
+                     &(struct shown_table){attn_table_name(own.table), own.when, NULL,
+                                           attn_table_column(own.table, 0),
+                                           attn_table_n_column(own.table), own.has_row_types});
+        attn_table_free(own.table);
+        own = (struct command_table){NULL};
     }
     if (!question || question->args_size == 0)
         return;

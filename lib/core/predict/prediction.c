@@ -567,7 +567,8 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         columns[n - 1].name = "label";
     if (found->are_spans)
         columns[n - 1].name = "text";
-    ATTN_TRY(attn_table_create("run.top", columns, n, table, err));
+    ATTN_TRY(
+        attn_table_create(found->has_labels ? "run.labels" : "run.top", columns, n, table, err));
     return fill_top(found, cells, n, *table, err);
 }
 

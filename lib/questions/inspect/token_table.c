@@ -6,7 +6,19 @@
 #include <string.h>
 
 /* Columns of tokens. The last ones are left out if all their cells would be empty. */
-enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
+enum { ADDED = 5, TYPE, TEXT, MESSAGE, N_COLUMN };
+
+static const struct attn_column token_columns[N_COLUMN] = {
+    {.name = "position", .type = ATTN_VALUE_INTEGER},
+    {.name = "id", .type = ATTN_VALUE_INTEGER},
+    {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+    {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+    {.name = "token", .type = ATTN_VALUE_TEXT},
+    [ADDED] = {.name = "added", .type = ATTN_VALUE_TEXT},
+    [TYPE] = {.name = "type", .type = ATTN_VALUE_INTEGER},
+    [TEXT] = {.name = "text", .type = ATTN_VALUE_TEXT},
+    [MESSAGE] = {.name = "message", .type = ATTN_VALUE_TEXT}, /* instead of `added` */
+};
 
 /* Returns the name of the message of CHAT that has one of bytes BEGIN to END - 1; "": none has. */
 static struct attn_message_name message_of(const struct attn_chat_text *chat, size_t begin,
@@ -34,7 +46,7 @@ static enum attn_status append_tokens(struct attn_table *table,
             chat ? message_of(chat, encoding->begin[i], encoding->end[i])
                  : (struct attn_message_name){""};
         const char *added = text ? NULL : "added", *sixth = *message.text ? message.text : NULL;
-        const struct attn_cell row[N_COLUMN] = {
+        const struct attn_cell row[MESSAGE] = {
             attn_cell_integer((int64_t)i),
             attn_cell_integer(encoding->ids[i]),
             attn_cell_integer((int64_t)encoding->begin[i]),
@@ -63,24 +75,20 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_chat_text *chat, struct attn_table **table,
                                   struct attn_error *err)
 {
-    const struct attn_column columns[N_COLUMN] = {
-        {.name = "position", .type = ATTN_VALUE_INTEGER},
-        {.name = "id", .type = ATTN_VALUE_INTEGER},
-        {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "token", .type = ATTN_VALUE_TEXT},
-        {.name = chat ? "message" : "added", .type = ATTN_VALUE_TEXT},
-        {.name = "type", .type = ATTN_VALUE_INTEGER},
-        {.name = "text", .type = ATTN_VALUE_TEXT},
-    };
-    const bool has_types = attn_encoding_has_types(encoding);
-    const bool has_added = encoding->n_front + encoding->n_back > 0;
-    const size_t n_column = has_types ? N_COLUMN : has_added || chat ? TYPE : ADDED;
+    const bool has_added = chat || (encoding && encoding->n_front + encoding->n_back > 0);
+    const size_t n_column = !encoding                           ? N_COLUMN
+                            : attn_encoding_has_types(encoding) ? MESSAGE
+                            : has_added                         ? TYPE
+                                                                : ADDED;
+    struct attn_column shown[N_COLUMN];
     struct attn_table *made = NULL;
 
-    ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
-    ATTN_RETURN_MADE(append_tokens(made, tokenizer, encoding, chat, err), table, made,
-                     attn_table_free);
+    memcpy(shown, token_columns, sizeof shown);
+    if (chat)
+        shown[ADDED] = token_columns[MESSAGE];
+    ATTN_TRY(attn_table_create("tokenize", shown, n_column, &made, err));
+    ATTN_RETURN_MADE(encoding ? append_tokens(made, tokenizer, encoding, chat, err) : ATTN_OK,
+                     table, made, attn_table_free);
 }
 
 enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err)

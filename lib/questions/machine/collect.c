@@ -1,4 +1,4 @@
-#include "machine/collect.h"
+#include "machine/collect_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"
@@ -583,4 +583,11 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
         &own, &(struct attn_procedure_call){host, request, given, &args, &none, NULL}, err);
     attn_table_free(none);
     return status;
+}
+
+enum attn_status attn_collect_table(bool is_tidy, struct attn_table **table, struct attn_error *err)
+{
+    return is_tidy ? attn_table_create(ATTN_TABLE_RUN_TIDY, columns + STACK, ROW_TYPE - STACK,
+                                       table, err)
+                   : attn_table_create(ATTN_TABLE_RUN_ITEMS, columns, N_COLUMN, table, err);
 }

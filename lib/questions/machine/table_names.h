@@ -28,6 +28,7 @@
     X(PATCH, "patch")                                                                              \
     X(PROBE, "probe")                                                                              \
     X(RUN_ITEMS, "run.items")                                                                      \
+    X(RUN_TIDY, "run.tidy")                                                                        \
     X(SCORE, "score")                                                                              \
     X(SCORE_BY_WORD, "score.by.word")                                                              \
     X(SCORE_ITEMS, "score.items")                                                                  \

@@ -76,6 +76,8 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs `temperature`: without it nothing is drawn"},
 };
 
+static const struct attn_procedure *choose_procedure(const void *given);
+
 const struct attn_question attn_question_generate = {
     .name = "generate",
     .summary = "what comes next, and what it looked at",
@@ -94,6 +96,7 @@ const struct attn_question attn_question_generate = {
         "matrix of the answer says where a token looked, not why it was chosen.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_generate_args, .size = sizeof(struct attn_generate_args)),
+    .choose = choose_procedure,
 };
 
 /* --- Preparation ------------------------------------------------------------------------------ */
@@ -568,6 +571,11 @@ static const struct attn_procedure of_items = {
     .check = check_items,
     .ask = ask_item,
 };
+
+static const struct attn_procedure *choose_procedure(const void *given)
+{
+    return ((const struct attn_generate_args *)given)->study ? &of_items : &procedure;
+}
 
 enum attn_status attn_generate_items(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_generate_args *given, struct attn_error *err)
