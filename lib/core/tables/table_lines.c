@@ -332,7 +332,7 @@ static void append_head(struct lines *lines)
 {
     const char *name = attn_table_name(lines->table);
     const char *caption = lines->style->caption ? lines->style->caption : name;
-    const char *label = lines->style->label;
+    const char *label = lines->style->label ? lines->style->label : name;
 
     attn_buffer_append_string(&lines->text, lines->is_latex
                                                 ? "% \\usepackage{booktabs,siunitx}\n"
@@ -342,8 +342,7 @@ static void append_head(struct lines *lines)
     attn_buffer_append_string(&lines->text, lines->is_latex ? "}\n\\label{tab:" : "\n\n");
     if (!lines->is_latex)
         return;
-    for (label = label ? label : name; *label != '\0' && (*label != '.' || !lines->style->label);
-         label++)
+    for (; *label != '\0' && (*label != '.' || !lines->style->label); label++)
         attn_buffer_append_char(&lines->text, isalnum((unsigned char)*label) ? *label : '-');
     attn_buffer_append_string(&lines->text, "}\n\\begin{tabular}{\n");
     for (size_t c = 0, n = 0; c < attn_table_n_column(lines->table); c++) {
