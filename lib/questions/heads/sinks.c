@@ -42,7 +42,7 @@ static const struct attn_column head_columns[N_HEAD_COLUMN] = {
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
     [FIRST_WEIGHT] = ATTN_COLUMN_QUANTITY("first_weight", 4, NULL, SHARE, "weight of position 0"),
     [FIRST_RATE] = ATTN_COLUMN_RATE("first_rate", 4, "position 0 is a sink", 0),
-    [RATE] = ATTN_COLUMN_RATE("rate", 4, "there is a sink", 0),
+    [RATE] = ATTN_COLUMN_RATE("rate", 4, "share of texts with a sink", 0),
     [COLUMNS] = ATTN_COLUMN_WHOLE("other_sinks", "sinks other than position 0"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
@@ -63,7 +63,7 @@ static const struct attn_column token_columns[N_TOKEN_COLUMN] = {
     [OF_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [OF_ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
     [PLACES] = ATTN_COLUMN_WITH("places", INTEGER, COUNT),
-    [TOKEN_RATE] = WEIGHTED_SHARE("rate", "share of heads with a sink there"),
+    [TOKEN_RATE] = WEIGHTED_SHARE("rate", "share of heads and places with a sink"),
     [TOKEN_WEIGHT] = WEIGHTED_SHARE("weight", "weight, mean over heads"),
     [TOKEN_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
