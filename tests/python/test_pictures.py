@@ -113,7 +113,7 @@ class Pictures(TestCase):
         self.assertIn("after layer 0", self.model.patch(image=a, corrupted_image=b, target=3).plot().svg)
         items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target": 3}], site="z")
         self.assert_same(np.asarray(items["value"]), np.asarray(table["value"]))
-        self.assertEqual(self.model.lens(image=a, target="LABEL_0")["rank"][-1], 1)
+        self.assertEqual(self.model.lens(image=a, target="LABEL_0")["target_rank"][-1], 1)
         self.assertEqual(len(self.model.heads(items=[{"image": a}, {"image": np.load(b)}])), 6)
         self.assert_raises(TypeError, "pictures in memory and 'kind'", self.model.heads, items=[{"image": np.load(b), "kind": "x"}])
         with attn.Model(self.path("clip")) as clip:

@@ -131,7 +131,7 @@ class Grids(TestCase):
 
     def test_a_grid_is_of_any_two_columns(self):
         t = model().lens(KEYS, target=" are", queries=[0, 1, 4], sites="resid_mid,resid_post")
-        g = t.where(site="resid_post").grid("layer", "position", "rank")
+        g = t.where(site="resid_post").grid("layer", "position", "target_rank")
         self.assertEqual((g.shape, g.columns), ((4, 5), [0, 1, 2, 3, 4]))
         self.assertTrue(np.isnan(g[:, 2]).all() and np.isfinite(g[:, 1]).all())
         g = t.where(position=4).grid("layer", "site", "prob")

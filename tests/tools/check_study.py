@@ -280,7 +280,7 @@ def main():
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     check_command("ablate", ["--by", "layer"], ["value", "change", "kl", "same_top"], items,
                   path)
-    check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "value"], items,
+    check_command("lens", ["--sites", "resid_mid"], ["target_rank", "prob", "logit", "value"], items,
                   path)
     check_command("attribute", [], ["attribution"], items, path)
     check_score(items, path)

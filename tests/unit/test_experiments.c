@@ -177,7 +177,7 @@ static void read_with_the_lens(struct fixture *f)
     args.answer.target_id = &f->answer[0];
     ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
-    compare_column(f, table, 0, "rank", "lens", 0);
+    compare_column(f, table, 0, "target_rank", "lens", 0);
     compare_column(f, table, 0, "prob", "lens", 1);
     compare_column(f, table, 0, "logit", "lens", 2);
     attn_table_free(table);
@@ -268,8 +268,9 @@ static struct attn_study_args study_of(const struct attn_input *inputs, size_t n
 /* Two texts of different lengths, each read at positions 1 and -1. */
 static void read_texts_with_the_lens(struct fixture *f)
 {
-    static const char *const of_target[] = {"rank", "prob", "logit"}, *const of_place[] = {"prob"},
-                             *const of_head[] = {"rank", "logit"};
+    static const char *const of_target[] = {"target_rank", "prob", "logit"},
+                             *const of_place[] = {"prob"},
+                             *const of_head[] = {"target_rank", "logit"};
     const struct attn_input texts[] = {f->request.input, {.ids = f->corrupted, .n_id = 6}};
     struct attn_study_args study = study_of(texts, 2);
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;

@@ -50,9 +50,9 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
     [PLACE] = ATTN_COLUMN_OF(PLACE, "rank", INTEGER, .shown = SHOW_LIST),
-    [RANK] = ATTN_COLUMN_WHOLE("rank", "rank of the token", .shown = SHOW_RANK),
-    [MEAN_RANK] =
-        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
+    [RANK] = ATTN_COLUMN_WHOLE("target_rank", "rank of the target", .shown = SHOW_RANK),
+    [MEAN_RANK] = ATTN_COLUMN_QUANTITY("target_rank", 2, NULL, POSITIVE, "rank of the target",
+                                       .shown = SHOW_MEAN),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .shown = SHOW_TOKENS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
     [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability", .shown = SHOW_STREAM),
