@@ -73,8 +73,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_KV_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
-    [PLACE] =
-        ATTN_COLUMN_OF(POSITION, "position", TEXT, .traits = ATTN_TRAIT_NAME, .shown = SHOW_PLACES),
+    [PLACE] = ATTN_COLUMN_OF(POSITION, "positions", TEXT, .traits = ATTN_TRAIT_NAME,
+                             .shown = SHOW_PLACES),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_ROWS),
     [ESTIMATE] =
         ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED,
