@@ -565,8 +565,7 @@ static uint64_t shows(const void *state)
             : has_places && !patch->is_by_head ? SHOW_ROWS | SHOW_PLACES
                                                : SHOW_ROWS | SHOW_POSITIONS) |
            (patch->is_estimated ? SHOW_ESTIMATES
-            : !item             ? 0
-            : has_right         ? SHOW_CHANGE | SHOW_RIGHT
+            : item && has_right ? SHOW_CHANGE | SHOW_RIGHT
                                 : SHOW_CHANGE) |
            (patch->args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
