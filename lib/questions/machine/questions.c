@@ -57,6 +57,12 @@ void *attn_question_init(const char *name, void *args, size_t size)
                     : NULL;
 }
 
+static enum attn_status refuse_name(const struct attn_question_call *asked, struct attn_error *err)
+{
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
+                       attn_quote_string(asked->question).text);
+}
+
 /* Finds the question of ASKED, which must have a procedure, or a function that selects one by the
  * arguments. */
 static enum attn_status find(const struct attn_question_call *asked,
@@ -65,10 +71,7 @@ static enum attn_status find(const struct attn_question_call *asked,
     if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err))
         return ATTN_INVALID;
     *found = attn_question_find(asked->question);
-    return *found && ((*found)->procedure || (*found)->choose)
-               ? ATTN_OK
-               : attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
-                             attn_quote_string(asked->question).text);
+    return *found && ((*found)->procedure || (*found)->choose) ? ATTN_OK : refuse_name(asked, err);
 }
 
 /* Copies the defaults of QUESTION, or sets *args to NULL if it has no arguments. The caller frees
@@ -99,6 +102,8 @@ enum attn_status attn_question_ask(const struct attn_question_call *asked,
     enum attn_status status;
 
     ATTN_TRY(find(asked, &question, err));
+    if (question->args_size > 0 && procedure_of(question, question->defaults)->n_column == 0)
+        return refuse_name(asked, err); /* `generate` makes a table of items alone */
     ATTN_TRY(copy_defaults(question, &call.args, err));
     call.host = asked->host;
     call.request = asked->request;
