@@ -45,15 +45,18 @@ static enum attn_status continue_text(struct question *question, struct attn_att
                             : SIZE_MAX;
         return ATTN_OK;
     }
+    if (question->args->items.asked.items.path) {
+        input->continuation = continuation;
+        input->n_continuation = strlen(continuation);
+        return ATTN_OK;
+    }
     if (generated)
         attn_parse_int(generated, strlen(generated), 1, INT32_MAX, &n);
     ATTN_TRY(attn_attribute_continue(question->host, &question->request, (size_t)n, continuation,
                                      made, err));
     how->n_target = made->n;
-    input->text = NULL;
-    input->n_text = 0;
-    input->ids = made->ids;
-    input->n_id = made->n_prompt + made->n;
+    input->continuation_ids = made->ids + made->n_prompt;
+    input->n_continuation_id = made->n;
     return ATTN_OK;
 }
 

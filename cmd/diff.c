@@ -254,6 +254,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     other->request.input.images = NULL;
     other->request.input.n_image = 0;
     attn_input_share(&question->request.input, &other->request.input); /* the pair, too */
+    attn_input_share_prompt(&question->request.input, &other->request.input);
     other->request.source = question->request.source;
     how->host = other->host;
     if (!how->study || option_find_given(question->call, WITH))

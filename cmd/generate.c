@@ -80,11 +80,13 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     attn_json_line(&json);
     attn_json_head(&json, ATTN_DOCUMENT_GENERATE);
     attn_json_line(&json);
-    attn_json_ids(attn_json_key(&json, "prompt_ids"), made->ids, made->n_prompt);
+    attn_json_ids(attn_json_key(&json, "ids"), made->ids, made->n_prompt);
     attn_json_line(&json);
-    attn_json_ids(attn_json_key(&json, "ids"), ids, made->n);
+    attn_json_string(attn_json_key(&json, "continuation"), made->text, made->n_text);
     attn_json_line(&json);
-    attn_json_begin(attn_json_key(&json, "tokens"), '[');
+    attn_json_ids(attn_json_key(&json, "continuation_ids"), ids, made->n);
+    attn_json_line(&json);
+    attn_json_begin(attn_json_key(&json, "continuation_tokens"), '[');
     for (size_t i = 0; i < made->n; i++) {
         size_t size = 0;
         const char *token = tokenizer ? attn_tokenizer_token(tokenizer, ids[i], &size) : NULL;
@@ -98,8 +100,6 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
         attn_json_double(&json, made->log_probs[i]);
     attn_json_end(&json);
     attn_json_line(&json);
-    attn_json_string(attn_json_key(&json, "text"), made->text, made->n_text);
-    attn_json_line(&json);
     attn_json_text(attn_json_key(&json, "end"), attn_generation_end_text(made->end));
     attn_json_line(&json);
     attn_json_end(&json);
@@ -107,21 +107,6 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     status = print_buffer(out, &text, err);
     attn_buffer_release(&text);
     return status;
-}
-
-/* Makes INPUT the prompt with the answer: one text, or beside a picture a text and its answer. */
-static void take_answer(struct attn_input *input, const struct attn_generation *made)
-{
-    if (!input->image || !input->text) {
-        *input = (struct attn_input){.ids = made->ids,
-                                     .n_id = made->n_prompt + made->n,
-                                     .image = input->image,
-                                     .images = input->images,
-                                     .n_image = input->n_image};
-    } else if (made->n > 0) {
-        input->continuation_ids = made->ids + made->n_prompt;
-        input->n_continuation_id = made->n;
-    }
 }
 
 static enum attn_status write_json(const char *path, struct question *question,
@@ -182,11 +167,10 @@ static enum attn_status show_run(struct question *question, const struct attn_ge
     for (size_t i = 0; rows && i < made->n; i++)
         rows[i] = (int64_t)i - (int64_t)made->n - 1;
     request->reading.places = &places;
-    take_answer(&request->input, made);
-    if (request->input.ids && attn_chat_is_wanted(&request->chat))
-        request->chat = (struct attn_chat_request){.form = "off"}; /* the ids have its form */
-    if (request->input.ids)
-        request_begin_at_answer(question, made->n_prompt, made->n_prompt + made->n);
+    if (made->n > 0) {
+        request->input.continuation_ids = made->ids + made->n_prompt;
+        request->input.n_continuation_id = made->n;
+    }
     status =
         !rows ? attn_error_no_memory(err)
         : made->n_prompt == 0

@@ -426,9 +426,8 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
     if (args->prompt.asked.chat.form || attn_chat_is_wanted(&args->prompt.asked.chat)) {
         const struct attn_input input = {.ids = args->prompt.asked.input.ids, .pair = args->pair};
 
-        ATTN_TRY(attn_chat_check(&args->prompt.asked.chat, &input, err));
-        if (attn_chat_is_wanted(&args->prompt.asked.chat))
-            ATTN_TRY(attn_chat_check_reading(&args->prompt.asked.reading, err));
+        ATTN_TRY(
+            attn_chat_check(&args->prompt.asked.chat, &input, &args->prompt.asked.reading, err));
     }
     if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(args)))
         return refuse(err, NULL, "'`pair`' is a second text, which '`%s`' does not take",

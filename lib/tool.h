@@ -61,4 +61,5 @@
 #include "tensors/token_text.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
+#include "towers/pixels_internal.h"
 #include "trace/trace_internal.h"

@@ -273,6 +273,7 @@ enum attn_status question_begin_pair(struct question *question, struct attn_inpu
         return ATTN_OK;
     ATTN_TRY(question_open(question, err));
     attn_input_share(&question->request.input, corrupted);
+    attn_input_share_prompt(&question->request.input, corrupted);
     return ATTN_OK;
 }
 

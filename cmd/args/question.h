@@ -116,9 +116,9 @@ struct tensor_run {
     struct attn_output *outputs;
     size_t n_figure;
     struct attn_picture_options look; /* of the outputs */
-    char answer[48];           /* the queries that write an answer (request_begin_at_answer) */
-    struct attn_run *run;      /* owned */
-    struct attn_result result; /* owned */
+    char answer[48];                  /* the queries that write an answer (request_serve) */
+    struct attn_run *run;             /* owned */
+    struct attn_result result;        /* owned */
     struct stopwatch watch;
 };
 

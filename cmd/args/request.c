@@ -379,7 +379,10 @@ static enum attn_status draw_answer(struct question *question, struct attn_error
     return ATTN_OK;
 }
 
-bool request_begin_at_answer(struct question *question, size_t first, size_t n)
+/* If no queries are given, sets those of the figure that is named to the rows that write the
+ * answer, tokens FIRST to N - 1; a figure of one query has the first of them. Returns whether it
+ * did. */
+static bool begin_at_answer(struct question *question, size_t first, size_t n)
 {
     const enum attn_figure figure = question->tensors.look.figure;
     const bool has_all = figure == ATTN_FIGURE_MATRIX || figure == ATTN_FIGURE_GRID;
@@ -402,8 +405,8 @@ enum attn_status request_serve(struct question *question, struct attn_error *err
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
     ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
-    is_changed = request_begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text),
-                                         (*run)->text.n);
+    is_changed =
+        begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text), (*run)->text.n);
     if (question->tensors.look.figure == ATTN_FIGURE_ANSWER) {
         ATTN_TRY(draw_answer(question, err));
         if (question->request.outputs.n == 0)

@@ -22,10 +22,5 @@ enum attn_status request_check(struct question *question, struct attn_error *err
 /* Sets the common options in the request. */
 enum attn_status request_fill(struct question *question, struct attn_error *err);
 
-/* If no queries are given, sets those of the figure that is named to the rows that write the answer
- * of a conversation, tokens FIRST to N - 1; a figure of one query has the first of them. Returns
- * whether it did. */
-bool request_begin_at_answer(struct question *question, size_t first, size_t n);
-
 /* Prepares and performs the request, and prints what is not written by outputs. */
 enum attn_status request_serve(struct question *question, struct attn_error *err);

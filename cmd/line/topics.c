@@ -60,7 +60,7 @@ static const char *const item_keys[][2] = {
     {"clean", "and `corrupted`: the pair of texts of `patch` and `circuit`; `corrupted_image`"},
     {"a", "and `b`: the pair of texts of `diff`"},
     {"messages", "and `system`, `chat`, `tools`: a conversation, and what its template gets"},
-    {"continuation", "a text after that of the item"},
+    {"continuation", "an answer after the text of the item, as of --continuation"},
     {"baseline", "and `neutral`: the baseline of `attribute`, the neutral text of `spans`"},
     {"from", "and `to`, `queries`: positions, as numbers or words"},
     {"pos.NAME", "positions with a name, for options that take positions"},

@@ -105,8 +105,8 @@ class Attn:
 
     def decode(self, ids):
         if not self.is_pair:
-            return self.model.generate(ids, N_NEW).ids.tolist()
-        return self.model.generate([self.start], N_NEW, source=ids).ids.tolist()
+            return self.model.generate(ids, N_NEW).continuation_ids.tolist()
+        return self.model.generate([self.start], N_NEW, source=ids).continuation_ids.tolist()
 
 
 def serve(peer):

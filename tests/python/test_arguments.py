@@ -37,7 +37,7 @@ class Arguments(TestCase):
             for ask in (lambda **given: m.heads(heads="1.0", **given), lambda **given: m.ablate(target="the", by="layer", **given),
                         m.sinks, m.lens, lambda **given: m.attribute(target="the", **given)):
                 self.assertEqual(list(ask(**how)), list(ask(text=text)))
-            self.assertEqual(m.generate(n=2, **how).text, m.generate(text, n=2).text)
+            self.assertEqual(m.generate(n=2, **how).continuation, m.generate(text, n=2).continuation)
             self.assertEqual(m.score(**how)["token"].tolist(), [" are"])
             self.assertEqual(m.spans(by="span", **how)["span"].tolist()[0], "0_user")
 

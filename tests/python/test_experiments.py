@@ -220,14 +220,14 @@ class Generate(TestCase):
                                    (["--stop", "."], dict(stop=["."]))):
             theirs = cli("generate", "-q", "-m", "fable", "-n", 12, *arguments, "Once upon a time").decode()
             made = model().generate("Once upon a time", 12, **options)
-            self.assertTrue(theirs.rstrip("\n").endswith(made.text.rstrip("\n")), (theirs, made.text))
-            self.assertEqual(len(made.ids), len(made.log_probs))
+            self.assertTrue(theirs.rstrip("\n").endswith(made.continuation.rstrip("\n")), (theirs, made.continuation))
+            self.assertEqual(len(made.continuation_ids), len(made.log_probs))
 
     def test_tokens_come_as_they_are_made(self):
         heard = []
         made = model().generate("Once upon a time", 10, on_token=lambda id, text: heard.append((id, text)))
-        self.assertEqual("".join(text for _, text in heard), made.text)
-        self.assertEqual([id for id, _ in heard if id >= 0], made.ids.tolist())
+        self.assertEqual("".join(text for _, text in heard), made.continuation)
+        self.assertEqual([id for id, _ in heard if id >= 0], made.continuation_ids.tolist())
         self.assertEqual(made.end, "length")
 
         def stop(id, text):

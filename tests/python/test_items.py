@@ -89,8 +89,22 @@ class Items(TestCase):
         made = model().generate(items=ITEMS, n=4, temperature=1, seed=5)
         for i, row in enumerate(made):
             one = model().generate(ITEMS[i]["text"], n=4, temperature=1, seed=5 + i)
-            self.assertEqual((row["text"], row["ids"], row["log_probs"], row["end"], row["number"]),
-                             (one.text, list(one.ids), list(one.log_probs), one.end, ITEMS[i]["number"]))
+            self.assertEqual((row["continuation"], row["continuation_ids"], row["log_probs"], row["end"], row["number"]),
+                             (one.continuation, list(one.continuation_ids), list(one.log_probs), one.end, ITEMS[i]["number"]))
+            self.assertEqual(one.ids.tolist(), model().run(ITEMS[i]["text"], sites=[]).ids.tolist())
+        nats = model().score(items=made, each=None)["nats"][0]
+        np.testing.assert_allclose(nats, -np.mean([row["log_prob"] for row in made]), rtol=1e-12)
+        m, text, answer = model(), ITEMS[0]["text"], made[0]["continuation"]
+        whole = m.run(text, sites="pattern", layers=2, continuation=answer)
+        for same in (m.run(text, sites="pattern", layers=2, continuation=made[0]["continuation_ids"]),
+                     *m.map([{"text": text, "continuation": answer}, {"text": text, "continuation": made[0]["continuation_ids"]}],
+                            sites="pattern", layers=2)):
+            np.testing.assert_array_equal(same.pattern[2], whole.pattern[2])
+        self.assertEqual(m.attribute(items=made[:1], method="saliency")["attribution"].tolist(),
+                         m.attribute(items=[{"text": text}], continuation=answer, method="saliency")["attribution"].tolist())
+        self.assert_raises(TypeError, "each item", m.attribute, items=made, method="ig", generated=2)
+        self.assertEqual(m.spans(items=made[:1], by="span", positions={"a": 1})["share"].tolist(),
+                         m.spans(text, continuation=answer, by="span", positions={"a": 1})["share"].tolist())
         self.assert_raises(TypeError, "a text, messages or items", model().generate)
         items = [{"text": "The keys [place to the cabinet] [verb are]"}, {"text": "The key [verb is]"}]
         table = model().score(items=items, marks=True, regions=["verb", "place"])

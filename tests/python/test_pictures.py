@@ -160,7 +160,7 @@ class Pictures(TestCase):
                              cli_table("attribute", *options, "--target", " the", "What?"))
             self.assertEqual(rows(model.patch("What?", corrupted_image=other, site="z", **asked, **the)),
                              cli_table("patch", *options, *answer, "--corrupted", f"image:{other}", "--clean", "What?", "--target", " the", "--site", "z"))
-            self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).ids), 2)
+            self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).continuation_ids), 2)
 
     def test_arrays_of_the_tower(self):
         names = "pixel_values,image_features,picture_map,tower:pattern,tower:q,tower:resid_pre"
@@ -193,10 +193,10 @@ class Pictures(TestCase):
             for neutral, is_none in (("What?", True), ("Why?", False)):
                 one, = model.map([{**items[1], "neutral": neutral}], sites="picture_map")
                 self.assertEqual(not np.asarray(one.cache["picture_map", 2]).any(), is_none)
-        for answer in (" it", [5]):
-            with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
-                attn.Model("fable").run("What?", continuation=answer)
-        self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "continuation": "x"}])).tokens), 2)
+        for answer, n in ((" are", 1), ([5, 6], 2)):
+            given = attn.Model("fable").run("The keys", sites=[])
+            self.assertEqual(len(attn.Model("fable").run("The keys", sites=[], continuation=answer).ids), len(given.ids) + n)
+        self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "continuation": "x"}])).tokens), 3)
 
     def test_live_page(self):
         with self.assertRaisesRegex(TypeError, "path of the picture"):

@@ -63,14 +63,14 @@ class Rows(TestCase):
     def test_each_generated_token_is_attributed_alone(self):
         m, prompt = model(), "The keys to"
         made = m.generate(prompt, 3)
-        ids = [*made.prompt_ids.tolist(), *made.ids.tolist()]
+        ids = [*made.ids.tolist(), *made.continuation_ids.tolist()]
         grid = m.attribute(prompt, method="grad_x_input", generated=3).grid()
         self.assertEqual((grid.rows, grid.columns), ([3, 4, 5], [0, 1, 2, 3, 4]))
         for row, n in enumerate(grid.rows):
             one = m.attribute(ids[:n], method="grad_x_input", target=ids[n]).where(part="token")
             self.assertEqual(grid[row, :n].tolist(), one["attribution"].tolist())
             self.assertTrue(np.isnan(grid[row, n:]).all())
-        same = m.attribute(prompt, method="grad_x_input", continuation=made.text)
+        same = m.attribute(prompt, method="grad_x_input", continuation=made.continuation)
         self.assertEqual(same.grid().tolist()[2], grid.tolist()[2])
         self.assert_raises(TypeError, "expected one of them", m.attribute, prompt, method="ig", generated=1, continuation="x")
 

@@ -19,7 +19,7 @@ tokens: list[str] | None = r.tokens
 for one in m.map(["a"], measures="all"):
     error: attn.Error | None = one.error
 column: np.ndarray = m.heads("Life")["entropy"]
-text: str | None = m.generate("Life").text
+text: str | None = m.generate("Life").continuation
 """
 
 

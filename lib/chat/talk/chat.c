@@ -187,6 +187,8 @@ size_t attn_chat_answer(const struct attn_chat_text *written, const struct attn_
     const struct attn_talk_span *last = written->n > 0 ? &written->messages[written->n - 1] : NULL;
     size_t i = 0;
 
+    if (sequence->n_given > 0)
+        return sequence->seen.n_picture > 0 ? 0 : sequence->n_given;
     if (!last || last->end == 0 || strcmp(last->role, "assistant") != 0)
         return 0;
     while (i < encoding->n &&
@@ -195,8 +197,110 @@ size_t attn_chat_answer(const struct attn_chat_text *written, const struct attn_
     return i < encoding->n ? i : 0;
 }
 
+/* Makes the tokens of the continuation of INPUT, with their bytes in TEXT. */
+static enum attn_status encode_continuation(const struct attn_encode_options *options,
+                                            const struct attn_tokenizer *tokenizer,
+                                            const struct attn_input *input,
+                                            struct attn_encoding *made, struct attn_buffer *text,
+                                            struct attn_error *err)
+{
+    if (input->continuation) {
+        attn_buffer_append(text, input->continuation, input->n_continuation);
+        ATTN_TRY(attn_tokenizer_encode(tokenizer, text->data, text->size, options, made, err));
+    }
+    for (size_t i = 0; i < input->n_continuation_id; i++) {
+        const size_t begin = text->size;
+        size_t size = 0;
+        const char *bytes =
+            tokenizer ? attn_tokenizer_token(tokenizer, input->continuation_ids[i], &size) : NULL;
+
+        attn_buffer_append(text, bytes, bytes ? size : 0);
+        ATTN_TRY(attn_encoding_push(made, input->continuation_ids[i], begin, text->size, err));
+    }
+    return ATTN_OK;
+}
+
+/* Appends the tokens MADE, whose bytes are TEXT, to SEQUENCE and to INPUT, which it reads. */
+static enum attn_status append_tokens(const struct attn_encoding *made,
+                                      const struct attn_buffer *text, struct attn_input *input,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_encoding *encoding = &sequence->encoding;
+    const size_t n = sequence->n, begin = input->n_text;
+    int32_t *ids;
+    char *whole;
+
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, ids, n + made->n, err));
+    memcpy(ids, sequence->ids, n * sizeof *ids);
+    memcpy(ids + n, made->ids, made->n * sizeof *ids);
+    sequence->ids = ids;
+    sequence->n_given = n;
+    sequence->n += made->n;
+    if (!attn_input_is_text(input))
+        return ATTN_OK;
+    for (size_t i = 0; i < made->n; i++) {
+        ATTN_TRY(attn_encoding_push(encoding, made->ids[i], begin + made->begin[i],
+                                    begin + made->end[i], err));
+        encoding->texts[n + i] = ATTN_TEXT_FIRST;
+        encoding->types[n + i] = 0;
+    }
+    encoding->n_back = 0;
+    ATTN_TRY(ATTN_STORE_ALLOC(&sequence->store, whole, begin + text->size + 1, err));
+    memcpy(whole, input->text, begin);
+    memcpy(whole + begin, text->data, text->size);
+    input->text = whole;
+    input->n_text += text->size;
+    return ATTN_OK;
+}
+
+enum attn_status attn_chat_append(const struct attn_request_reading *reading,
+                                  const struct attn_tokenizer *tokenizer, struct attn_input *input,
+                                  struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding made = {0};
+    struct attn_buffer text = {0};
+    enum attn_status status;
+
+    if (!input->continuation && !input->continuation_ids)
+        return ATTN_OK;
+    if (input->embeddings)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`continuation` goes with a text or `ids`, and `embeds` is given");
+    options.special = reading->special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (sequence->seen.n_picture == 0) /* the answer to a picture begins as a text does */
+        options.place = ATTN_TEXT_CONTINUES;
+    options.cancel = sequence->cancel;
+    status = encode_continuation(&options, tokenizer, input, &made, &text, err);
+    if (status == ATTN_OK && made.n == 0 && sequence->n > 0)
+        status = attn_error_because(
+            attn_error_set(err, ATTN_INVALID, "the continuation is empty: it has no tokens"),
+            ATTN_REASON_EMPTY, err);
+    ATTN_THEN(status, attn_buffer_check(&text, err));
+    if (sequence->n > 0) /* an empty text is refused later */
+        ATTN_THEN(status, append_tokens(&made, &text, input, sequence, err));
+    attn_encoding_release(&made);
+    attn_buffer_release(&text);
+    return status;
+}
+
+/* Checks that READING leaves what a chat template writes as it is. */
+static enum attn_status check_reading(const struct attn_request_reading *reading,
+                                      struct attn_error *err)
+{
+    if (reading->prompt_name)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`prompt_name` and `chat` are two forms of a text");
+    if (reading->special == ATTN_SPECIAL_TEXT)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special text` would take apart what the chat template writes");
+    return ATTN_OK;
+}
+
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
-                                 const struct attn_input *input, struct attn_error *err)
+                                 const struct attn_input *input,
+                                 const struct attn_request_reading *reading, struct attn_error *err)
 {
     const char *field = asked->messages    ? "messages"
                         : asked->system    ? "system"
@@ -221,19 +325,7 @@ enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                            input->ids          ? "ids"
                            : input->embeddings ? "embeds"
                                                : "pair");
-    return ATTN_OK;
-}
-
-enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
-                                         struct attn_error *err)
-{
-    if (reading->prompt_name)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`prompt_name` and `chat` are two forms of a text");
-    if (reading->special == ATTN_SPECIAL_TEXT)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`special text` would take apart what the chat template writes");
-    return ATTN_OK;
+    return attn_input_is_picture(input) ? ATTN_OK : check_reading(reading, err);
 }
 
 static void append_message(struct attn_buffer *json, const char *role, const char *text,
@@ -360,5 +452,5 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
 
 const struct attn_talker attn_talker_by_template = {.read_template = read_template,
                                                     .check = attn_chat_check,
-                                                    .check_reading = attn_chat_check_reading,
-                                                    .write = attn_chat_write};
+                                                    .write = attn_chat_write,
+                                                    .append = attn_chat_append};

@@ -30,8 +30,8 @@ struct attn_input {
     size_t n_key_mask;
     const char *image; /* the path of a picture (towers/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
-    const char *continuation; /* [n_continuation] an answer to a text with a picture, appended;
-                                 NULL: none */
+    const char *continuation; /* [n_continuation] an answer, whose tokens are appended to those of
+                                 the text or the ids; NULL: none */
     size_t n_continuation;
     const int32_t *continuation_ids; /* [n_continuation_id] or its token ids */
     size_t n_continuation_id;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/model_internal.h"
+#include "tokenizer/chat_form.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
@@ -341,7 +342,7 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
 }
 
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
-                                    const struct attn_input *input, const struct attn_model *model,
+                                    struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err)
 {
@@ -359,6 +360,8 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
     }
     if (attn_input_is_text(input))
         ATTN_TRY(attn_sequence_begin_target(reading, model, false, sequence, err));
+    if (attn_talker)
+        ATTN_TRY(attn_talker->append(reading, tokenizer, input, sequence, err));
     return attn_sequence_finish(reading, input, model, tokenizer, sequence, err);
 }
 

@@ -24,6 +24,7 @@ struct attn_sequence {
     const char *role;         /* both are set before, and borrowed */
     struct attn_store *store; /* owns; has the arrays that are made, but `made_mask` */
     size_t n;                 /* tokens or rows; 0 without a sequence */
+    size_t n_given;           /* tokens before a continuation; 0 without one */
     const int32_t *ids;       /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;     /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
     int32_t *made_types;      /* types from the tokenizer, or NULL */
@@ -100,10 +101,11 @@ static inline void attn_input_set_image(struct attn_input *input, const char *pa
     input->n_image = 0;
 }
 
-/* Reads INPUT, the sequence of a run, with 1 to n_ctx positions. TOKENIZER may be NULL unless the
- * input is a text. Errors without a stage belong to ATTN_STAGE_INPUT, here and below. */
+/* Reads INPUT, the sequence of a run, with 1 to n_ctx positions. A continuation becomes a part of
+ * its text. TOKENIZER may be NULL unless the input is a text. Errors without a stage belong to
+ * ATTN_STAGE_INPUT, here and below. */
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
-                                    const struct attn_input *input, const struct attn_model *model,
+                                    struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
 

@@ -99,23 +99,14 @@ static const struct attn_param key_masks[] = {
 };
 const struct attn_param_list attn_key_mask_params = ATTN_PARAM_LIST("Attention", key_masks);
 
-void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other)
+void attn_input_share_answer(const struct attn_input *input, struct attn_input *other)
 {
-    if (!attn_input_is_picture(input) || !attn_input_is_given(input))
+    if (other->continuation || other->continuation_ids)
         return;
-    if (!attn_input_is_picture(other)) {
-        other->image = input->image;
-        other->pixels = input->pixels;
-        other->images = input->images;
-        other->n_image = input->n_image;
-    } else if (!attn_input_is_given(other)) {
-        other->text = input->text;
-        other->n_text = input->n_text;
-        other->ids = input->ids;
-        other->n_id = input->n_id;
-    }
     other->continuation = input->continuation;
     other->n_continuation = input->n_continuation;
+    other->continuation_ids = input->continuation_ids;
+    other->n_continuation_id = input->n_continuation_id;
 }
 
 void attn_input_share(const struct attn_input *input, struct attn_input *other)
@@ -126,7 +117,7 @@ void attn_input_share(const struct attn_input *input, struct attn_input *other)
     other->n_type = input->n_type;
     other->key_mask = input->key_mask;
     other->n_key_mask = input->n_key_mask;
-    attn_input_share_prompt(input, other);
+    attn_input_share_answer(input, other);
 }
 
 static const struct attn_param images[] = {
@@ -138,7 +129,7 @@ static const struct attn_param images[] = {
                .second = offsetof(struct attn_request, input.n_image),
                .least = offsetof(struct attn_request, input.image)),
     ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.continuation,
-               "an answer to the text with `image`, which is appended to it",
+               "an answer, which is appended to the text; its tokens are made apart",
                .second = offsetof(struct attn_request, input.n_continuation)),
     ATTN_PARAM(TEXTS, "label", "TEXT", struct attn_request, predict.labels,
                "a text that the picture is compared with (CLIP), or the text (models of "

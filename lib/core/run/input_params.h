@@ -25,9 +25,8 @@ enum attn_status attn_input_read_source(const struct attn_param *param, void *ho
                                         struct attn_error *err);
 void attn_input_release_rows(const struct attn_param *param, void *home);
 
-/* Completes OTHER, which is compared with INPUT, a text with a picture, by what it lacks of them:
- * the picture, or the text; and the answer. */
-void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other);
+/* Gives OTHER the continuation of INPUT, unless it has one. */
+void attn_input_share_answer(const struct attn_input *input, struct attn_input *other);
 
-/* Copies the second text, the types and the key mask of INPUT to OTHER, and shares its prompt. */
+/* Copies the second text, the types and the key mask of INPUT to OTHER, and shares its answer. */
 void attn_input_share(const struct attn_input *input, struct attn_input *other);

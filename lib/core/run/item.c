@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text/fixed_text.h"
+#include "run/input_params.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,20 +112,17 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
 {
     const bool is_second = item->images[1] && input->text && input->text == item->other.text;
 
-    if (!input->continuation && !input->continuation_ids) {
-        input->continuation = given->continuation;
-        input->n_continuation = given->n_continuation;
+    if (item->continuation && item->continuation[0] != '\0' && attn_input_is_given(input)) {
+        input->continuation = item->continuation;
+        input->n_continuation = strlen(item->continuation);
     }
+    attn_input_share_answer(given, input);
     if (!model || !attn_model_config(model)->vision.family || !attn_input_is_given(input))
         return;
     if (input->n_image > 0 && input->images)
         input->image = input->images[0];
     if (item->images[0])
         attn_input_set_image(input, item->images[is_second]);
-    if (item->continuation && attn_input_is_picture(input)) {
-        input->continuation = item->continuation;
-        input->n_continuation = strlen(item->continuation);
-    }
 }
 
 /* If ITEM has messages, makes an empty text of them, which stands for the conversation. It fails if
@@ -183,12 +181,7 @@ void attn_item_choose_first(struct attn_item *item)
             if (!is_there(input))
                 continue;
             first = first == ATTN_N_ITEM_PAIR ? p : first;
-            input->pair = of_all.pair;
-            input->n_pair = of_all.n_pair;
-            input->types = of_all.types;
-            input->n_type = of_all.n_type;
-            input->key_mask = of_all.key_mask;
-            input->n_key_mask = of_all.n_key_mask;
+            attn_input_share(&of_all, input);
             input->images = of_all.images;
             input->n_image = of_all.n_image;
             if (item->failure == ATTN_REASON_NONE && input->text && input->ids)

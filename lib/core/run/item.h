@@ -82,11 +82,10 @@ struct attn_item {
     /* [ATTN_N_ITEM_PAIR, 2] all texts that it has, of which attn_item_choose selects `input` and
      * `other`; or NULL */
     struct attn_input *texts;
-    const char *images[2]; /* paths of the picture and of the corrupted one, also labels */
-    const char
-        *continuation;   /* its key `continuation`, which is also a label; used with a picture */
-    bool has_empty_text; /* its cell `text` is empty */
-    struct attn_places keys; /* the labels as places, whose texts `key:NAME` finds */
+    const char *images[2];    /* paths of the picture and of the corrupted one, also labels */
+    const char *continuation; /* its key `continuation`, which is also a label */
+    bool has_empty_text;      /* its cell `text` is empty */
+    struct attn_places keys;  /* the labels as places, whose texts `key:NAME` finds */
     size_t place_capacity, label_capacity;
     /* A conversation in place of the text, as attn_chat_request has it; and its key `system`, which
      * is also a label, for texts that are put into a conversation. */

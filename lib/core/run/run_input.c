@@ -19,7 +19,7 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
                           request->input.n_text == 0 &&
                           request->reading.special_tokens != ATTN_SPECIAL_TOKENS_OFF;
     const bool is_needed = (attn_input_is_text(&request->input) && !is_start) ||
-                           attn_input_is_text(&request->source) ||
+                           attn_input_is_text(&request->source) || request->input.continuation ||
                            (request->predict.n_next > 0 &&
                             attn_model_config(run->model)->task == ATTN_TASK_VOCABULARY);
     const char *ids = attn_input_is_text(&request->input)    ? "ids"
@@ -115,7 +115,6 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
 
     if (attn_input_is_picture(input) || !attn_chat_is_wanted(&request->chat))
         return ATTN_OK;
-    ATTN_TRY(attn_talker->check_reading(&request->reading, err));
     ATTN_TRY(attn_error_because(
         attn_talker->write(&request->chat,
                            &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
@@ -132,7 +131,7 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
 
 static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_request *request = &run->request;
+    struct attn_request *request = &run->request;
     char residues[ATTN_RESIDUES_SIZE];
     struct attn_talk_span user;
 
@@ -182,10 +181,10 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
     struct attn_request *request = &run->request;
 
     if (attn_talker)
-        ATTN_TRY(attn_talker->check(&request->chat, &request->input, err));
-    else if (attn_chat_is_wanted(&request->chat))
+        ATTN_TRY(attn_talker->check(&request->chat, &request->input, &request->reading, err));
+    else if (attn_chat_is_wanted(&request->chat) || request->input.continuation)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`chat` needs a reader of templates, which is not linked");
+                           "`chat` and `continuation` need a reader, which is not linked");
     if (request->chat.messages) /* the template makes the text of them */
         request->input.text = "";
     if (attn_image_input)

@@ -38,6 +38,10 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
 size_t attn_input_n_image(const struct attn_input *input);
 struct attn_input attn_input_image(const struct attn_input *input, size_t i);
 
+/* Completes OTHER, which is compared with INPUT, a text with a picture, by what it lacks of them:
+ * the picture, or the text; and the answer. */
+void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other);
+
 bool attn_model_reads_pictures(const struct attn_model *model);
 
 /* struct attn_image_input. On failure: ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */

@@ -13,7 +13,7 @@ from .errors import Error, Note, UnsupportedError, error_of
 from .library import call, callback, default, lib, path_bytes, reader, terminated, warn_of
 from .request import Request
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
-from .values import PARTS, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
+from .values import PARTS, choice, fill_continuation, fill_image, fill_input, fill_pair, refuse_parts, spec
 
 if TYPE_CHECKING:
     from .host import Host
@@ -94,8 +94,8 @@ class _Many:
                 record.images[0] = keep[-1]
             elif image is not None:
                 fill_image(record.input, image, "image", keep)
-            if isinstance(continuation, str):  # likewise
-                record.continuation = terminated(continuation, "continuation")
+            if continuation is not None and text is not None:
+                fill_continuation(record.input, continuation, keep)
             if isinstance(item, dict) and isinstance(item.get("neutral"), str):
                 record.neutral.text = terminated(item["neutral"], "neutral")
             if source is not None:
@@ -292,7 +292,7 @@ def _draw(draw, given: dict, again: tuple, *how) -> bytes | None:
     item, is_seen = again
     if isinstance(item, dict):
         text = item.get("text", item.get("ids"))
-        names = ("source", *PARTS, *(("image", "continuation") if is_seen else () if text is not None else ("image",)))
+        names = ("source", *PARTS, *(("image", "continuation") if is_seen else ("continuation",) if text is not None else ("image",)))
         return draw({**given, "text": text, **{name: item[name] for name in names if item.get(name) is not None}}, *how)
     return draw({**given, "text": item}, *how)
 

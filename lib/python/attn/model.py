@@ -180,7 +180,7 @@ class Model(questions.Questions):
         image       instead of a text, or beside it, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture,
                     uint8 [H, W, 3], which preprocessor_config.json prepares; or its values, floats [C, H, W]
         continuation
-                    an answer to the text beside a picture, which is appended: a text, or token ids
+                    an answer, which is appended to the text; its tokens are made apart: a text, or token ids
         chat, system, messages
                     whether the text is put into the form of a conversation, or the path of a template; what the system
                     says before it; or a whole conversation instead of a text, a list of dicts, a path or JSON

@@ -150,7 +150,10 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         return align_items(model, asking.arguments(row, given, keep), options)
     if name == "attribute" and (given["generated"] is not None or given["continuation"] is not None):
         asking.check(row, {**given, **options})
-        text, n_target = _continued(model, text, given["generated"], given["continuation"], options)
+        if options.get("items") is None:
+            text, n_target = _continued(model, text, given["generated"], given["continuation"], options)
+        else:
+            options["continuation"] = given["continuation"]
     used = {key: given[key] for key in (*of_request, "positions") if given.get(key) is not None}
     own = {key: value for key, value in given.items() if key not in of_request}
     question = _Question(model, text, {**options, **used}, own, *of_request)
@@ -327,13 +330,14 @@ def probe(self: Model, kind: str, *, runs: int | None = None, **options) -> Tabl
 
 
 class Generation(NamedTuple):
-    """What Model.generate made. text: str, None without a tokenizer; ids int64 [n] and log_probs float64 [n],
-    natural, of the tokens that were made; prompt_ids int64; end: "length", "context", "end_of_text" or "stop"."""
+    """What Model.generate made. continuation: str, None without a tokenizer; continuation_ids int64 [n] and log_probs
+    float64 [n], natural, of the tokens that were made; ids int64, of the input; end: "length", "context", "end_of_text"
+    or "stop"."""
 
-    text: str | None
-    ids: np.ndarray
+    continuation: str | None
+    continuation_ids: np.ndarray
     log_probs: np.ndarray
-    prompt_ids: np.ndarray
+    ids: np.ndarray
     end: str
 
 
@@ -344,8 +348,8 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     A model that reads a source translates `source` without a text.
 
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
-    items       many items instead of a text, as of ablate: a list with a dict for each, its id, labels, prompt, text,
-                ids and log_probs, or error. Item i, from 0, is drawn with seed + i
+    items       many items instead of a text, as of ablate: a list with a dict for each, its id, labels, text, continuation,
+                continuation_ids and log_probs, or error, which are items again. Item i, from 0, is drawn with seed + i
     """
     given, has_items = locals(), options.get("items") is not None
     called(on_token, "on_token")

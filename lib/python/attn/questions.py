@@ -184,7 +184,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     merge_words for tokens: print one row per word, with the sum over its tokens
     generated   for tokens: instead of `target`, attribute each of the N most probable tokens that follow the text to
                 all tokens before it
-    continuation the same for the tokens of TEXT, which follows the text
+    continuation the same for the tokens of TEXT, which follows the text; over items their ce
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
@@ -571,11 +571,11 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
-    reads each token with a mask in its place, and special tokens have no score. Beside a picture the answer is scored
-    (`continuation`), or without one the text around it; of a conversation, the assistant's answer with which it ends.
-    Mean, perplexity and number of scored tokens go to standard error. With `by` word a row is a word, the characters
-    between white space: its bits, and by `measures` what else the model did there. `items`, `measures` and `each` write
-    the words of many texts.
+    reads each token with a mask in its place, and special tokens have no score. With an answer, a `continuation` or the
+    assistant's message that ends a conversation, only the answer is scored; beside a picture without one the text
+    around it. Mean, perplexity and number of scored tokens go to standard error. With `by` word a row is a word, the
+    characters between white space: its bits, and by `measures` what else the model did there. `items`, `measures` and
+    `each` write the words of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,

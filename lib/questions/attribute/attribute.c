@@ -80,7 +80,8 @@ static const struct attn_param param_rows[] = {
                     "that follow the text to all tokens before it",
                     .least = 1, .most = INT32_MAX),
     ATTN_PARAM_KEPT(TEXT, "continuation", "TEXT",
-                    "the same for the tokens of TEXT, which follows the text"),
+                    "the same for the tokens of TEXT, which follows the text; over items their ce",
+                    .keys = "continuation"),
     ATTN_PARAM(
         COUNT, "limit", "N", struct attn_attribute_args, n_most,
         "of `by token` and of cells: return the N rows with the largest magnitudes; default: "
@@ -136,7 +137,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "generated|continuation",
      .excludes = "target|target_id|at",
      .message = "@ has its own targets, and takes no `target` and `at`"},
-    {.given = "generated|continuation",
+    {.given = "generated",
      .excludes = "items",
      .message = "@ and `items` do not go together: each item has its own tokens",
      .hint = "attribute each text alone"},
@@ -227,9 +228,11 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
 {
     struct attn_attribute_args *given = args;
 
-    (void)request;
     if (given->method == ATTN_ATTRIBUTE_DLA)
         given->answer.metric = ATTN_ANSWER_AUTO; /* dla does not use a metric */
+    else if (request->input.continuation && !given->answer.target && !given->answer.target_id &&
+             !item->answer.target && !item->answer.target_id)
+        given->answer.metric = ATTN_ANSWER_CE; /* of the continuation */
     if (given->method == ATTN_ATTRIBUTE_IG && attn_input_is_given(&item->baseline)) {
         given->baseline = ATTN_BASELINE_GIVEN;
         given->given = item->baseline;

@@ -10,31 +10,17 @@
 
 #include <string.h>
 
-/* Copies the ids of the text of RUN and those of CONTINUATION. */
-static enum attn_status append_continuation(const struct attn_run *run, const char *continuation,
-                                            struct attn_generation *made, struct attn_error *err)
+/* Copies the ids of the text of RUN, whose continuation is the generation. */
+static enum attn_status copy_ids(const struct attn_run *run, struct attn_generation *made,
+                                 struct attn_error *err)
 {
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    const struct attn_request_predict question = {.next = &continuation, .n_next = 1};
-    struct attn_continuations encoded = {0};
-    enum attn_status status;
+    const size_t n = run->text.n;
 
-    if (!scope.tokenizer)
-        return attn_error_copy(err, scope.no_tokenizer);
-    if (!run->text.ids)
-        return attn_error_set(err, ATTN_INVALID, "the input has no tokens to continue");
-    status = attn_continuations_encode(&scope, &question, &encoded, err);
-    if (status == ATTN_OK) {
-        made->n_prompt = run->text.n;
-        made->n = encoded.encodings->n;
-        status = ATTN_ALLOC(made->ids, made->n_prompt + made->n, err);
-    }
-    if (status == ATTN_OK) {
-        memcpy(made->ids, run->text.ids, made->n_prompt * sizeof *made->ids);
-        memcpy(made->ids + made->n_prompt, encoded.encodings->ids, made->n * sizeof *made->ids);
-    }
-    attn_continuations_release(&encoded);
-    return status;
+    made->n_prompt = run->text.n_given;
+    made->n = n - made->n_prompt;
+    ATTN_TRY(ATTN_ALLOC(made->ids, n, err));
+    memcpy(made->ids, run->text.ids, n * sizeof *made->ids);
+    return ATTN_OK;
 }
 
 enum attn_status attn_attribute_continue(struct attn_host *host, const struct attn_request *request,
@@ -43,6 +29,7 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
 {
     const struct attn_generate_args args = {.size = sizeof args, .n_most = n_most};
     struct attn_generation own = ATTN_GENERATION_DEFAULT;
+    struct attn_request continued = ATTN_REQUEST_DEFAULT;
     struct attn_run *run = NULL;
     enum attn_status status;
 
@@ -54,9 +41,11 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
         attn_generation_release(made);
         return attn_refuse(err, ATTN_STAGE_INPUT, "the text ends here: the model adds no token");
     }
-    ATTN_TRY(attn_run_open(host, NULL, request, &run, err));
-    status =
-        attn_error_at(append_continuation(run, continuation, &own, err), ATTN_STAGE_INPUT, err);
+    ATTN_TRY(attn_options_read(request, &continued, err));
+    continued.input.continuation = continuation;
+    continued.input.n_continuation = strlen(continuation);
+    ATTN_TRY(attn_run_open(host, NULL, &continued, &run, err));
+    status = attn_error_at(copy_ids(run, &own, err), ATTN_STAGE_INPUT, err);
     attn_run_free(run);
     if (status == ATTN_OK)
         attn_results_write(&own, sizeof own, made);

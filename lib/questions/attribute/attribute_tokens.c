@@ -465,8 +465,11 @@ static enum attn_status find_answer(struct attn_attribution *a, struct attn_erro
     struct attn_answer_args asked = a->args->answer;
     int64_t at;
 
-    if (n_target == 0)
-        return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
+    if (n_target == 0) {
+        ATTN_TRY(attn_frame_find_answer(&a->frame, &asked, &a->answer, err));
+        a->answer.first_token = text->n_given;
+        return ATTN_OK;
+    }
     if (a->frame.config->is_encoder || a->frame.config->task != ATTN_TASK_VOCABULARY)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "several targets are next tokens, and '%s' predicts none",

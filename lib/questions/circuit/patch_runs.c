@@ -7,7 +7,7 @@
 #include "base/text/fixed_text.h"
 #include "gradient/backward.h"
 #include "input/position.h"
-#include "run/input_params.h"
+#include "towers/pixels_internal.h"
 #include "trace/capture.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"

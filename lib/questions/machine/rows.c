@@ -52,11 +52,9 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     size_t n = 0;
 
     assert(rows->n <= ATTN_MOST_COLUMNS);
-    assert(rows->columns[rows->n - 1].role == ATTN_ROLE_ROW_TYPE);
-    for (size_t i = 0; i + 1 < rows->n; i++)
+    for (size_t i = 0; i < rows->n; i++)
         if (!rows->hidden[i])
             columns[n++] = rows->columns[i];
-    columns[n++] = rows->columns[rows->n - 1];
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
@@ -110,9 +108,9 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
     struct attn_cell shown[ATTN_MOST_COLUMNS];
     size_t n = 0;
 
-    for (size_t i = 0; i + 1 < rows->n; i++)
+    for (size_t i = 0; i < rows->n; i++)
         if (!rows->hidden[i])
-            shown[n++] = cells[i];
-    shown[n++] = find_row_type(rows, cells);
+            shown[n++] =
+                rows->columns[i].role == ATTN_ROLE_ROW_TYPE ? find_row_type(rows, cells) : cells[i];
     return attn_table_append(rows->table, shown, n, err);
 }

@@ -154,7 +154,8 @@ double attn_moments_sd(const struct attn_moments *moments);
 
 /* A table with a subset of COLUMNS. Rows are appended with the cells of all columns. */
 struct attn_rows {
-    /* [n] borrowed, the last ROW_TYPE; of two columns with the same name, at most one is shown */
+    /* [n] borrowed, the last ROW_TYPE, if there is one; of two columns with the same name, at most
+     * one is shown */
     const struct attn_column *columns;
     size_t n;
     bool hidden[ATTN_MOST_COLUMNS]; /* [n] columns to leave out */

@@ -191,7 +191,7 @@ static void find_defaults(struct attn_stream *stream)
     if (attn_input_is_given(&call->request->source))
         attn_item_defaults_add(&stream->defaults, "source", NULL);
     if (call->request->input.continuation)
-        attn_item_defaults_add(&stream->defaults, "answer", "continuation");
+        attn_item_defaults_add(&stream->defaults, "continuation", NULL);
 }
 
 static enum attn_status build(struct attn_stream *stream, struct attn_error *err)

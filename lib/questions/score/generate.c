@@ -89,8 +89,8 @@ const struct attn_question attn_question_generate = {
         "as one text; `queries` answer keeps the rows that chose the new tokens.\n"
         "A model that reads a source translates `source` without a TEXT.\n"
         "\n"
-        "With `items` each item is continued: a row with its labels, prompt, text, ids\n"
-        "and log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
+        "With `items` each item is continued: a row with its labels, text, continuation\n"
+        "and log probabilities, an item again. Item i, from 0, has the seed S + i.\n"
         "\n"
         "The answer is what the model finds probable. It does not say what is true, and a\n"
         "matrix of the answer says where a token looked, not why it was chosen.\n",
@@ -470,27 +470,42 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-enum { PROMPT, TEXT, TOKENS, LOG_PROB, IDS, LOG_PROBS, END, ROW_TYPE, N_COLUMN };
+enum { TEXT, CONTINUATION, N_GENERATED, LOG_PROB, IDS, LOG_PROBS, END, N_COLUMN };
 
 static const struct attn_column item_columns[N_COLUMN] = {
-    [PROMPT] = ATTN_COLUMN("prompt", TEXT),
     [TEXT] = ATTN_COLUMN("text", TEXT),
-    [TOKENS] = ATTN_COLUMN("n_token", INTEGER),
+    [CONTINUATION] = ATTN_COLUMN("continuation", TEXT),
+    [N_GENERATED] = ATTN_COLUMN("n_generated", INTEGER),
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED),
-    [IDS] = ATTN_COLUMN("ids", LIST),
+    [IDS] = ATTN_COLUMN("continuation_ids", LIST),
     [LOG_PROBS] = {.name = "log_probs", .type = ATTN_VALUE_REALS, .unit = "nats"},
     [END] = ATTN_COLUMN("end", TEXT),
-    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
+
+/* Returns the text of INPUT with its continuation, which FRAME keeps. */
+static struct attn_cell whole_text(struct attn_frame *frame, const struct attn_input *input)
+{
+    char *whole;
+
+    if (!input->text)
+        return attn_cell_missing();
+    if (!input->continuation)
+        return attn_cell_text(input->text, input->n_text);
+    whole = attn_frame_alloc(frame, input->n_text + input->n_continuation, 1);
+    if (!whole)
+        return attn_cell_missing();
+    memcpy(whole, input->text, input->n_text);
+    memcpy(whole + input->n_text, input->continuation, input->n_continuation);
+    return attn_cell_text(whole, input->n_text + input->n_continuation);
+}
 
 static enum attn_status append_item(struct generator *generator, struct attn_error *err)
 {
     const struct attn_generation *made = &generator->made;
-    const struct attn_input *input = &generator->frame.request.input;
-    struct attn_cell row[N_COLUMN] = {[PROMPT] = attn_cell_text(input->text, input->n_text),
-                                      [TOKENS] = attn_cell_integer((int64_t)made->n),
-                                      [END] =
-                                          attn_cell_string(attn_generation_end_text(made->end))};
+    struct attn_cell row[N_COLUMN] = {
+        [TEXT] = whole_text(&generator->frame, &generator->frame.request.input),
+        [N_GENERATED] = attn_cell_integer((int64_t)made->n),
+        [END] = attn_cell_string(attn_generation_end_text(made->end))};
     int64_t *ids = attn_frame_alloc(&generator->frame, made->n, sizeof *ids);
     double *log_probs = attn_frame_alloc(&generator->frame, made->n, sizeof *log_probs);
     double sum = 0;
@@ -501,11 +516,9 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
         log_probs[i] = made->log_probs[i];
         sum += log_probs[i];
     }
-    if (!input->text)
-        row[PROMPT] = attn_cell_missing();
     if (generator->frame.run->tokenizer)
-        row[TEXT] = attn_cell_text(generator->text.size > 0 ? generator->text.data : "",
-                                   generator->text.size);
+        row[CONTINUATION] = attn_cell_text(generator->text.size > 0 ? generator->text.data : "",
+                                           generator->text.size);
     row[LOG_PROB] = attn_cell_real(sum);
     row[IDS] = attn_cell_list(ids, made->n);
     row[LOG_PROBS] = attn_cell_reals(log_probs, made->n);

@@ -87,10 +87,11 @@ ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct att
 /* Continues each item of `study`, which must be set, and writes a row for each item to `each` of
  * the study:
  *
- *     prompt, text           the text of the item, and its continuation
- *     n_token, log_prob      the number of generated tokens, and the sum of their log probabilities
- *     ids, log_probs         of each token; log_probs is a text, "[-1.5, -0.25]"
- *     end                    attn_generation_end_text
+ *     text, continuation           the text of the item, and the generated text
+ *     n_generated, log_prob        the number of generated tokens, and the sum of their log
+ *                                  probabilities
+ *     continuation_ids, log_probs  of each token; log_probs is a text, "[-1.5, -0.25]"
+ *     end                          attn_generation_end_text
  *
  * Item i, counted from 0, uses the seed `seed` + i, so its result equals that of attn_generate with
  * that seed. on_token is not called. */

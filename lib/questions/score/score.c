@@ -144,10 +144,10 @@ const struct attn_question attn_question_score = {
         "Prints for each token of TEXT how surprising it is given what came before:\n"
         "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
         "token in its place. The first token has no score. An encoder such as BERT reads\n"
-        "each token with a mask in its place, and special tokens have no score. Beside a\n"
-        "picture the answer is scored (`continuation`), or without one the text around\n"
-        "it; of a conversation, the assistant's answer with which it ends. Mean,\n"
-        "perplexity and number of scored tokens go to standard error.\n"
+        "each token with a mask in its place, and special tokens have no score. With an\n"
+        "answer, a `continuation` or the assistant's message that ends a conversation,\n"
+        "only the answer is scored; beside a picture without one the text around it.\n"
+        "Mean, perplexity and number of scored tokens go to standard error.\n"
         "With `by` word a row is a word, the characters between white space: its bits,\n"
         "and by `measures` what else the model did there. `items`, `measures` and `each`\n"
         "write the words of many texts.\n\n"
@@ -221,7 +221,8 @@ static enum attn_status encode_target(const struct attn_frame *frame, struct att
     const struct attn_request_reading *reading = &frame->request.reading;
     const struct attn_tokenizer *tokenizer;
 
-    if (!frame->config->stack.has_encoder || !attn_input_is_text(&item->input))
+    if (!frame->config->stack.has_encoder || !attn_input_is_text(&item->input) ||
+        item->input.continuation || item->input.continuation_ids) /* it has no end */
         return ATTN_OK;
     ATTN_TRY(attn_host_tokenizer(frame->host, &tokenizer, err));
     ATTN_TRY(attn_sequence_encode(reading, &item->input, tokenizer, text, err));

@@ -283,7 +283,8 @@ static const struct attn_param param_rows[] = {
                .prefix = "ids:", .second = offsetof(struct attn_spans_args, neutral.n_id),
                .keys = "neutral", .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(TEXT, "continuation", "TEXT", struct attn_spans_args, continuation,
-               "put this answer behind the text: the queries are the tokens that write it"),
+               "put this answer behind the text: the queries are the tokens that write it",
+               .keys = "continuation"),
     ATTN_PARAM(COUNT, "generated", "N", struct attn_spans_args, n_generated,
                "the same with the N most probable tokens that follow the text", .least = 1,
                .most = INT32_MAX),
@@ -368,6 +369,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (frame->item)
         queries = attn_number_list_or(frame->item->queries, queries);
     spans->args = frame->args;
+    if (spans->args->continuation && !frame->request.input.continuation) {
+        frame->request.input.continuation = spans->args->continuation;
+        frame->request.input.n_continuation = strlen(spans->args->continuation);
+    }
     spans->has_queries = queries.n > 0 || queries.text;
     if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
         return attn_error_set(err, ATTN_INVALID,
@@ -379,21 +384,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     frame->request.selection.queries =
         attn_number_list_or(queries, (struct attn_number_list){.text = "-1"});
     return ATTN_OK;
-}
-
-/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
- * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
-static struct attn_input generation_input(const struct attn_input *input,
-                                          const struct attn_generation *made)
-{
-    struct attn_input continued = {.ids = made->ids, .n_id = made->n_prompt + made->n};
-
-    if (!input->image && !input->pixels)
-        return continued;
-    continued = *input;
-    continued.continuation_ids = made->ids + made->n_prompt;
-    continued.n_continuation_id = made->n;
-    return continued;
 }
 
 /* Appends the answer to the text, and prepares the run of both. */
@@ -408,22 +398,19 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
     spans->n = spans->n_prompt = frame->run->text.n;
     if (spans->run->text.seen.n_picture > 0)
         spans->n_prompt = spans->run->text.seen.n_prompt;
-    if (!args->continuation && args->n_generated == 0) {
+    if (args->n_generated == 0) {
         first = attn_chat_answer(&frame->run->chat, &frame->run->text);
         spans->n_prompt = first > 0 && !spans->has_queries ? first : spans->n_prompt;
         return ATTN_OK;
     }
     spans->made = ATTN_GENERATION_DEFAULT;
-    ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
-                                     args->continuation, &spans->made, err));
-    request.input = generation_input(&frame->request.input, &spans->made);
-    if (request.input.ids)
-        request.chat = (struct attn_chat_request){.form = "off"}; /* they have its form */
+    ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated, NULL,
+                                     &spans->made, err));
+    request.input.continuation_ids = spans->made.ids + spans->made.n_prompt;
+    request.input.n_continuation_id = spans->made.n;
     request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_open(frame->host, NULL, &request, &frame->other, err));
-    if (args->continuation) /* a generation sends the notes about idle edits itself */
-        frame->other->request.on_note = frame->request.on_note;
     spans->run = frame->other;
     spans->n = spans->run->text.n;
     return ATTN_OK;
@@ -698,10 +685,10 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     struct attn_spans_args *given = args;
     const bool may_end_with_it = item->messages && !item->answer.target && !item->answer.target_id;
 
-    (void)request;
     if (attn_input_is_given(&item->neutral))
         given->neutral = item->neutral;
-    return given->has_effect && !given->continuation && given->n_generated == 0 && !may_end_with_it
+    return given->has_effect && !request->input.continuation && !given->continuation &&
+                   given->n_generated == 0 && !may_end_with_it
                ? attn_item_answer(item, &given->answer, err)
                : ATTN_OK;
 }

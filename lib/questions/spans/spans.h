@@ -28,7 +28,7 @@ struct attn_spans_args {
     enum attn_spans_by by;
     const char *spans;              /* globs of names, "d*,rules"; NULL: all names */
     struct attn_input neutral;      /* a text or ids in place of the queries; or empty */
-    const char *continuation;       /* an answer behind the text; or NULL */
+    const char *continuation;       /* an answer, if the request has none; or NULL */
     size_t n_generated;             /* maximum tokens of an answer that the model writes; 0: none */
     bool has_effect;                /* adds `change`, `largest` and, by span, `cut` */
     struct attn_answer_args answer; /* whose change is measured */

@@ -98,7 +98,8 @@ static enum attn_status add_messages(struct attn_spans_run *spans, size_t *capac
     const struct attn_run *run = spans->frame.run;
     const char *list = spans->args->spans;
     /* the last message may be the answer */
-    const size_t n = run->chat.n - (spans->run == run && spans->n_prompt < spans->n);
+    const size_t n =
+        run->chat.n - (run->text.n_given == 0 && spans->run == run && spans->n_prompt < spans->n);
     struct attn_item_place place;
 
     if (spans->is_of_source || run->text.seen.n_picture > 0 || (!list && spans->n_span > 0))

@@ -13,6 +13,7 @@
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
+#include "run/input_params.h"
 #include "run/maker.h"
 #include "stream/items_internal.h"
 #include "stream/masked_copies.h"
@@ -152,8 +153,7 @@ static bool needs_pictures(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
 
     return family &&
-           (family->needs_picture || request->input.continuation ||
-            request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
+           (family->needs_picture || request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
             names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
                                         ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES,
                                         ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD,
@@ -206,11 +206,14 @@ static size_t smaller(size_t a, size_t b)
 static enum attn_status read_options(struct attn_many_task *task,
                                      const struct attn_many_options *given, struct attn_error *err)
 {
+    struct attn_input input;
+
     ATTN_TRY(attn_options_read(given, &task->options, err));
     ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
     ATTN_TRY(check_request(&task->request, err));
-    task->request.input = (struct attn_input){.continuation = task->request.input.continuation,
-                                              .n_continuation = task->request.input.n_continuation};
+    input = task->request.input;
+    task->request.input = (struct attn_input){0};
+    attn_input_share_answer(&input, &task->request.input);
     task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && attn_number_list_is_given(&task->request.selection.queries))
@@ -275,7 +278,8 @@ enum attn_status attn_many_whole_read(const struct attn_many_task *task,
     enum attn_status status = ATTN_OK;
 
     if (task->options.stride == 0 || given->failure != ATTN_REASON_NONE ||
-        given->pair != ATTN_ITEM_SINGLE || given->messages || !attn_input_is_given(&given->input) ||
+        given->pair != ATTN_ITEM_SINGLE || given->messages || given->continuation ||
+        task->request.input.continuation || !attn_input_is_given(&given->input) ||
         given->input.embeddings || attn_input_is_picture(&given->input) ||
         attn_model_config(task->host->model)->is_encoder)
         return ATTN_OK;

@@ -3,6 +3,7 @@
 #include "input/pass.h"
 #include "input/talk.h"
 #include "model/model_internal.h"
+#include "run/input_params.h"
 #include "run/request.h"
 #include "towers/families/vision_family.h"
 #include "towers/image_patches.h"
@@ -29,6 +30,24 @@ struct attn_input attn_input_image(const struct attn_input *input, size_t i)
         one.pixels = one.image ? NULL : &input->pixels[i];
     }
     return one;
+}
+
+void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other)
+{
+    attn_input_share_answer(input, other);
+    if (!attn_input_is_picture(input) || !attn_input_is_given(input))
+        return;
+    if (!attn_input_is_picture(other)) {
+        other->image = input->image;
+        other->pixels = input->pixels;
+        other->images = input->images;
+        other->n_image = input->n_image;
+    } else if (!attn_input_is_given(other)) {
+        other->text = input->text;
+        other->n_text = input->n_text;
+        other->ids = input->ids;
+        other->n_id = input->n_id;
+    }
 }
 
 bool attn_model_reads_pictures(const struct attn_model *model)
@@ -78,6 +97,11 @@ enum attn_status attn_image_input_check(const struct attn_request *request,
                           : input->key_mask ? "key_mask"
                                             : NULL;
 
+    if (has_answer(input) && attn_model_config(model)->is_encoder &&
+        !attn_model_reads_pictures(model))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "'%s' is an encoder: nothing follows its text, and `continuation` is given", name.text);
     if (attn_input_is_picture(&request->source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
     if (is_picture && model->part && !model->tower) {
@@ -101,12 +125,12 @@ enum attn_status attn_image_input_check(const struct attn_request *request,
                        (input->image && input->pixels && input->n_image < 2)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
-    if ((!is_picture || !reads_both) &&
-        (has_answer(input) || is_bare || request->reading.image_tiles != ATTN_IMAGE_TILES_ON))
+    if ((!is_picture || !reads_both) && ((has_answer(input) && is_picture) || is_bare ||
+                                         request->reading.image_tiles != ATTN_IMAGE_TILES_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a picture%s",
-                           has_answer(input) ? "continuation"
-                           : is_bare         ? "chat"
-                                             : "image_tiles",
+                           has_answer(input) && is_picture ? "continuation"
+                           : is_bare                       ? "chat"
+                                                           : "image_tiles",
                            is_picture ? " beside a text, which the model does not read"
                                       : ", and no `image` is given");
     if (is_picture && input->n_image > 1 && !reads_both) {

@@ -353,59 +353,6 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* --- The answer ------------------------------------------------------------------------------- */
-
-/* Appends token ID of the answer with its bytes [BEGIN, END) of the text. */
-static enum attn_status push_answer(struct reading *reading, int32_t id, size_t begin, size_t end,
-                                    struct attn_error *err)
-{
-    struct attn_encoding *encoding = &reading->sequence->encoding;
-
-    ATTN_TRY(attn_encoding_push(encoding, id, begin, end, err));
-    encoding->texts[encoding->n - 1] = ATTN_TEXT_FIRST;
-    encoding->types[encoding->n - 1] = 0;
-    return ATTN_OK;
-}
-
-/* Appends the answer, which is tokenized alone, to text and tokens. */
-static enum attn_status append_answer(struct reading *reading, struct attn_error *err)
-{
-    const struct attn_input *input = reading->input;
-    struct attn_encoding answer = {0};
-    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const size_t begin = reading->text.size;
-    enum attn_status status;
-
-    options.special = reading->asked->special;
-    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    options.cancel = reading->sequence->cancel;
-    status = attn_tokenizer_encode(reading->tokenizer, input->continuation, input->n_continuation,
-                                   &options, &answer, err);
-    attn_buffer_append(&reading->text, input->continuation, input->n_continuation);
-    for (size_t i = 0; status == ATTN_OK && i < answer.n; i++)
-        status = push_answer(reading, answer.ids[i], begin + answer.begin[i], begin + answer.end[i],
-                             err);
-    attn_encoding_release(&answer);
-    return status;
-}
-
-/* Appends the tokens of the answer that the input has as ids. */
-static enum attn_status append_answer_ids(struct reading *reading, struct attn_error *err)
-{
-    const struct attn_input *input = reading->input;
-
-    for (size_t i = 0; i < input->n_continuation_id; i++) {
-        const size_t begin = reading->text.size;
-        size_t size = 0;
-        const char *bytes =
-            attn_tokenizer_token(reading->tokenizer, input->continuation_ids[i], &size);
-
-        attn_buffer_append(&reading->text, bytes, bytes ? size : 0);
-        ATTN_TRY(push_answer(reading, input->continuation_ids[i], begin, reading->text.size, err));
-    }
-    return ATTN_OK;
-}
-
 /* Reads the text of the input, which becomes the one that is tokenized. */
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
@@ -415,20 +362,11 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     ATTN_TRY(write_text(reading, err));
     ATTN_TRY(encode(reading, err));
     sequence->seen.n_prompt = sequence->encoding.n;
-    if (input->continuation)
-        ATTN_TRY(append_answer(reading, err));
-    ATTN_TRY(append_answer_ids(reading, err));
-    ATTN_TRY(attn_buffer_check(&reading->text, err));
-    if ((input->continuation || input->continuation_ids) &&
-        sequence->encoding.n == sequence->seen.n_prompt)
-        return attn_error_set(err, ATTN_INVALID, "the answer is empty: it has no tokens");
-    sequence->ids = sequence->encoding.ids;
-    sequence->n = sequence->encoding.n;
     input->n_text = reading->text.size;
     ATTN_TRY(ATTN_NEW(sequence->prompted, attn_store_copy(&sequence->store, reading->text.data,
                                                           reading->text.size, err)));
     input->text = sequence->prompted;
-    return ATTN_OK;
+    return attn_chat_append(reading->asked, reading->tokenizer, input, sequence, err);
 }
 
 /* --- Regions, positions, names ---------------------------------------------------------------- */
