@@ -41,13 +41,14 @@ VALUES = {"--csv": "seen.csv", "--npy": "seen/", "--npz": "seen.npz", "--json": 
           "--ids": "1,2,3", "--types": "0,0,0", "--items": "items.jsonl", "--each": "each.jsonl", "--window": "4",
           "--attention": "window:2", "--set": "0.0"}
 WORDS = {"TEXT": "The keys to the cabinet", "TOKEN": " are", "FILE": "a.file", "LIST": "0", "N": "3", "DIR": "folder", "HEADS": "0.0",
-         "SITE": "z", "SPEC": "0", "MODEL": "fable", "KEY=VALUE": "d_model=8", "W": "4", "MEASURE": "entropy", "figure-width=LENGTH": "figure-width=85mm", "dropout=P": "dropout=0.1", "dropout=P[:SEED]": "dropout=0.1", "L.H": "0.0", "L.h": "0.0"}
+         "SITE": "z", "SPEC": "0", "MODEL": "fable", "KEY=VALUE": "d_model=8", "W": "4", "MEASURE": "entropy", "dropout=P": "dropout=0.1", "dropout=P[:SEED]": "dropout=0.1", "L.H": "0.0", "L.h": "0.0"}
 
 # Hints that say what they should and cannot be followed by a program, or not with what a test typed.
 EXCUSED = (
     ("masks the third of three keys", "the mask has the length of the text"),
     ("an atlas of all heads", "which a text has not"),
     ("--style 'dpi=300'", "the new form of an option, which needs a picture in both forms"),
+    ("--style 'figure-width=LENGTH'", "likewise"),
     ("did you mean 'logit_diff'", "which needs a foil"),
     ("these keys of an item", "the items are texts"),
     ("is an option", "the value is wrong, too"),
