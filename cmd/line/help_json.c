@@ -386,7 +386,7 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
     struct shown_tables shown = {.command = command, .has_names_only = has_names_only};
     const struct attn_question *question = command->question;
     char *how = args + command->args_size;
-    struct command_table own = {NULL};
+    struct command_table own = {.table = NULL};
 
     for (size_t i = 0;
          command->tabulate && command->tabulate(i, &own, NULL) == ATTN_OK && own.table; i++) {
@@ -395,7 +395,7 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
                                            attn_table_column(own.table, 0),
                                            attn_table_n_column(own.table), own.has_row_types});
         attn_table_free(own.table);
-        own = (struct command_table){NULL};
+        own = (struct command_table){.table = NULL};
     }
     if (!question || question->args_size == 0)
         return;
