@@ -194,7 +194,7 @@ static int by_value(const void *a, const void *b)
 /* Finds the N_TOP largest of VALUES [n], of equal ones the first. TOP [2 * n_top] */
 static void find_top(const double *values, size_t n, struct written *top, size_t n_top)
 {
-    double least = -INFINITY; /* only what is larger may be one of them */
+    double least = -(double)INFINITY; /* only what is larger may be one of them */
     size_t n_found = 0;
 
     for (size_t id = 0; id < n; id++)
