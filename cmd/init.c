@@ -34,8 +34,8 @@ static const struct attn_param architecture_rows[] = {
 
 static const struct attn_param vocabulary_rows[] = {
     ATTN_PARAM(TEXT, "vocab-from", "TEXT", struct init_args, text,
-               "make a vocabulary of the words of TEXT, or file:PATH, sorted by code point and "
-               "numbered; without a vocabulary the model takes ids only"),
+               "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
+               "without a vocabulary the model takes ids only"),
     ATTN_PARAM(TEXT, "drop", "CHARS", struct init_args, drop,
                "characters that are dropped, here and in every text of the model"),
     ATTN_PARAM(CHOICE, "split", NULL, struct init_args, split,

@@ -40,7 +40,7 @@ struct tokenize_args {
 static const struct attn_param input_rows[] = {
     ATTN_PARAM(TEXT, "pair", "TEXT", struct tokenize_args, pair,
                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
-               "[SEP]; lines then end with the token's type and with its text"),
+               "[SEP]; lines then end with a type and a text"),
     ATTN_PARAM(SWITCH, "stack", NULL, struct tokenize_args, is_of_decoder,
                "of a translator with two tokenizers, source.spm and target.spm: what reads the "
                "text, encoder (default), or decoder, in the target language",

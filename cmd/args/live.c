@@ -19,7 +19,7 @@ static const struct attn_param rows[] = {
                     "steps for a live page: texts, what is changed, and a paragraph to each, as "
                     "JSON (preview)"),
     ATTN_PARAM_KEPT(TEXT, "live-words", "FILE",
-                    "texts of the controls of a live page in another language, as JSON: "
+                    "texts of a live page in another language, as JSON: "
                     "{\"Workbench\": \"Werkbank\"} (preview)"),
 };
 

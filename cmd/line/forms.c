@@ -112,11 +112,11 @@ enum attn_status settings_take(struct call *call, const struct option_walk *walk
 /* --- Inputs ----------------------------------------------------------------------------------- */
 
 /* The value of an option that is an input may begin with its kind: ids:5,17,3, image:PATH,
- * file:PATH, or text: for a text that begins like these. */
+ * file:PATH, or text: for a text that begins like these, or like a kind of later versions. */
 
 enum { MOST_BYTES = 1 << 28, FIRST_BYTES = 512 };
 
-static const char *const prefixes[] = {"text:", "file:", "ids:", "image:"};
+static const char *const prefixes[] = {ATTN_INPUT_PREFIXES};
 
 /* Returns the prefix with which VALUE begins, or NULL. */
 static const char *prefix_of(const char *value)
@@ -195,7 +195,7 @@ enum attn_status form_take(struct call *call, const struct option_walk *option, 
                            const char *value, enum call_origin origin, struct attn_error *err)
 {
     const char *prefix = prefix_of(value), *rest = prefix ? value + strlen(prefix) : value;
-    const bool takes_text = strcmp(option_argument(option->param), "TEXT") == 0;
+    const bool takes_text = option_is_text(option);
     struct option_walk form = {.command = call->command};
     char name[LABEL_SIZE], expected[OPTION_FORMS_SIZE];
     bool has_form = false;
@@ -213,6 +213,6 @@ enum attn_status form_take(struct call *call, const struct option_walk *option, 
     } else if (prefix && takes_text && strcmp(prefix, "text:") != 0)
         return refuse(err, "text: in front makes it a text", "'%s' is '%s', expected a text or %s",
                       label, attn_quote_string(value).text,
-                      option_write_forms(option, expected) ? expected : "file:PATH");
+                      option_write_forms(option, ", ", expected) ? expected : "");
     return option_take_value(call, option, label, takes_text ? rest : value, origin, err);
 }

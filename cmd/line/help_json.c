@@ -164,7 +164,7 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
     const char *type = type_of(param);
     char label[OPTION_LABEL_SIZE], help[TEXT_SIZE];
     const char short_name[] = {'-', param->letter, '\0'};
-    struct option_walk form = {.command = walk->command};
+    char forms[OPTION_FORMS_SIZE];
 
     begin_object(json, "name", option_label(walk, label));
     attn_json_text(attn_json_key(json, "short"), param->letter ? short_name : NULL);
@@ -178,12 +178,8 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
         push_words(json, param->words);
     else
         attn_json_null(json);
-    attn_json_begin(attn_json_key(json, "forms"), '[');
-    while (option_next_form(&form, walk)) {
-        snprintf(help, sizeof help, "%s%s", form.param->prefix, form.param->argument);
-        attn_json_text(json, help);
-    }
-    attn_json_end(json);
+    attn_json_key(json, "forms");
+    push_words(json, option_write_forms(walk, "|", forms) ? forms : NULL);
     attn_json_begin(attn_json_key(json, "aliases"), '[');
     for (const char *name = param->aliases; name && *name; name += *name == '|') {
         snprintf(help, sizeof help, "--%.*s", (int)strcspn(name, "|"), name);

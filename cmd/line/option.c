@@ -246,12 +246,15 @@ const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL
     return label;
 }
 
+bool option_is_text(const struct option_walk *option)
+{
+    return option->param->argument && strcmp(option->param->argument, "TEXT") == 0 &&
+           option->name && word_find("sentence|title|template", option->name) < 0;
+}
+
 bool option_takes_forms(const struct option_walk *option)
 {
-    const struct attn_param *param = option->param;
-
-    return (param->argument && strcmp(param->argument, "TEXT") == 0 && option->name &&
-            word_find("sentence|title|template|stop|next", option->name) < 0) ||
+    return option_is_text(option) ||
            option_next_form(&(struct option_walk){.command = option->command}, option);
 }
 
@@ -270,14 +273,17 @@ const char *option_typed(const struct option_walk *walk, const char *value)
     return walk->param->prefix ? value - strlen(walk->param->prefix) : value; /* form_take */
 }
 
-bool option_write_forms(const struct option_walk *walk, char forms[OPTION_FORMS_SIZE])
+bool option_write_forms(const struct option_walk *walk, const char *between,
+                        char forms[OPTION_FORMS_SIZE])
 {
     struct option_walk form = {.command = walk->command};
     size_t used = 0;
 
     forms[0] = '\0';
+    if (option_is_text(walk))
+        attn_fixed_text_append(forms, OPTION_FORMS_SIZE, &used, "text:TEXT%sfile:PATH", between);
     while (option_next_form(&form, walk))
-        attn_fixed_text_append(forms, OPTION_FORMS_SIZE, &used, "%s%s%s", used > 0 ? ", " : "",
+        attn_fixed_text_append(forms, OPTION_FORMS_SIZE, &used, "%s%s%s", used > 0 ? between : "",
                                form.param->prefix, form.param->argument);
     return used > 0;
 }
@@ -290,10 +296,9 @@ void option_help(const struct option_walk *walk, bool lists_settings, char *text
 
     field_names_show(walk->param->help, text, size);
     used = strlen(text);
-    if (option_write_forms(walk, forms))
+    if (option_write_forms(walk, ", ", forms))
         attn_fixed_text_append(text, size, &used, ". Also %s%s", forms,
-                               walk->param->type == ATTN_PARAM_TEXTS ? ", file:FILE, a line each"
-                                                                     : "");
+                               walk->param->type == ATTN_PARAM_TEXTS ? ", a line each" : "");
     while (lists_settings && option_next_setting(&setting, walk))
         attn_fixed_text_append(text, size, &used, "%s%s",
                                n++ > 0 ? ", " : ". Settings: ", setting.name);

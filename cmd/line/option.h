@@ -83,6 +83,9 @@ bool option_is_of(const struct command *command, const char *name);
 /* Whether the option of WALK has settings. */
 bool option_has_settings(const struct option_walk *walk);
 
+/* Whether the value of the option of WALK is a text, or may be the file of one. */
+bool option_is_text(const struct option_walk *walk);
+
 /* Whether the value of the option of WALK is an input, which may begin with what it is: ids:5,17,3.
  */
 bool option_takes_forms(const struct option_walk *walk);
@@ -92,9 +95,10 @@ bool option_next_form(struct option_walk *walk, const struct option_walk *of);
 
 enum { OPTION_FORMS_SIZE = 96 };
 
-/* Writes the forms that the value of the option of WALK may have: "ids:LIST, image:FILE". Returns
- * false if it has none. */
-bool option_write_forms(const struct option_walk *walk, char forms[OPTION_FORMS_SIZE]);
+/* Writes the forms that the value of the option of WALK may have, with BETWEEN between them:
+ * "ids:LIST, image:FILE". Returns false if it has none. */
+bool option_write_forms(const struct option_walk *walk, const char *between,
+                        char forms[OPTION_FORMS_SIZE]);
 
 /* The name of the option of WALK; of a form that of its option, of an argument its placeholder. */
 const char *option_name(const struct option_walk *walk);

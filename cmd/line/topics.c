@@ -84,8 +84,9 @@ const struct topic topics[] = {
      .summary = "what a command reads: a text, token ids, an array",
      .text = "A text stands after the options, or in --sentence or --file. Token ids or an\n"
              "array of embeddings may take its place. The value of another option that is an\n"
-             "input (--source, --target, --clean, --label, --with) may begin with what it is:\n"
+             "input (--source, --target, --next, --label, --with) may begin with what it is:\n"
              "ids:5,17,3, file:PATH, image:PATH, or text: for a text that begins so itself.\n"
+             "audio:, video:, url:, json:, npy: and token: are kept for later: use text:.\n"
              "Models with cross-attention read a source, too. Pictures, conversations and files of "
              "many items are topics of their\n"
              "own: pictures, chat, items. Positions of a text are those of its tokens, as\n"

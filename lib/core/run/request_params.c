@@ -50,7 +50,7 @@ const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection"
 
 static const struct attn_param maps[] = {
     ROW(TEXT, "neutral", "TEXT", maps.neutral,
-        "of a picture beside a text: take away the maps of this question at its last position, "
+        "beside a picture: take away the maps of this question at its last position, "
         "as in 'Write a general description of the image.'",
         .traits = SHAPES, .media = MAPS),
     ROW(CHOICE, "neutral_by", "HOW", maps.neutral_by,
@@ -90,8 +90,8 @@ static const struct attn_param prediction[] = {
         "tokens at its masks, or at `queries`; a classifier predicts labels or spans",
         .least = 1, .most = INT32_MAX),
     ROW(TEXTS, "next", "TEXT", predict.next,
-        "print the natural log-probability that TEXT comes next, or stands at the mask of an "
-        "encoder; with `queries` as for `top`. May be given several times",
+        "print ln p of TEXT as what comes next, or stands at the mask of an encoder; "
+        "with `queries` as for `top`. May be repeated",
         .second = offsetof(struct attn_request, predict.n_next)),
 };
 

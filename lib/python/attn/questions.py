@@ -184,7 +184,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     merge_words for tokens: print one row per word, with the sum over its tokens
     generated   for tokens: instead of `target`, attribute each of the N most probable tokens that follow the text to
                 all tokens before it
-    continuation the same for the tokens of TEXT, which follows the text; over items their ce
+    continuation the same for the tokens of TEXT, after the text; over items their ce
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; 0: all; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
@@ -226,7 +226,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 gains if it is clean (noise, restore)
     method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts, of Gauss and Legendre;
                 eap-ig:N:riemann: at k/N of the way from the corrupted text, k from 0, as the program EAP-IG takes them;
-                eap: that of the text which is patched, in five feeds
+                eap: that of the patched text, in five feeds
     curve       run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints which
                 share of the clean answer each circuit keeps
     select      for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with the logits and
@@ -537,8 +537,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 one of the corrupted run; auto (default): noise with `path`, as `attn-cli circuit`, else restore (auto,
                 noise, restore)
     path        patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM is input, a head
-                2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a key head, 3.0.k, 3.mlp, or logits; either
-                may be *
+                2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a key head, 3.0.k, 3.mlp, or logits; * is any
     norm        at the end of a path: compute the norm of what is read (exact, default), or keep its scale of the run
                 that is patched (frozen) (exact, frozen)
     estimate    estimate all effects by gradients, in about two runs: atp, attribution patching, where q, k and pattern
@@ -546,8 +545,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 points (5) between both texts, good for the residual stream
     verify      patch the K parts with the largest estimates exactly, and K others drawn at random by SEED (0); default:
                 10, and 0 is none
-    by          of estimates for q, k, v, z and pattern: one row per head (default), or per head and position, for
-                pattern the query (head, position)
+    by          of estimates for q, k, v, z and pattern: a row per head (default), or per head and position (query)
+                (head, position)
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the random choices of `control` and `verify`
     corrupted_source the source of the corrupted text; default: `source`. Both have equally many tokens
@@ -684,8 +683,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     queries     the rows that are measured, positions or words; default: -1, the last. An item may have its own
     heads       the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a source those of
                 cross-attention
-    neutral     rank spans by the weight that the queries add to that of TEXT in their place, such as N/A. An item may
-                have its own
+    neutral     rank spans by the weight that the queries add to that of TEXT in their place, such as N/A
     continuation put this answer behind the text: the queries are the tokens that write it
     generated   the same with the N most probable tokens that follow the text
     effect      add columns: how the answer changes when the queries do not see the span (change), by span also when no

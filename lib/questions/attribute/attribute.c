@@ -80,7 +80,7 @@ static const struct attn_param param_rows[] = {
                     "that follow the text to all tokens before it",
                     .least = 1, .most = INT32_MAX),
     ATTN_PARAM_KEPT(TEXT, "continuation", "TEXT",
-                    "the same for the tokens of TEXT, which follows the text; over items their ce",
+                    "the same for the tokens of TEXT, after the text; over items their ce",
                     .keys = "continuation"),
     ATTN_PARAM(
         COUNT, "limit", "N", struct attn_attribute_args, n_most,

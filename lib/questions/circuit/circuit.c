@@ -166,8 +166,7 @@ static const struct attn_param param_rows[] = {
         METHOD, "method", "eap-ig[:N][:riemann]|eap", struct attn_circuit_args, method,
         "eap-ig[:N] (default): the mean gradient at N points (5) between both texts, of "
         "Gauss and Legendre; eap-ig:N:riemann: at k/N of the way from the corrupted text, k "
-        "from 0, as the program EAP-IG takes them; eap: that of the text which is patched, in five "
-        "feeds",
+        "from 0, as the program EAP-IG takes them; eap: that of the patched text, in five feeds",
         .words = "eap-ig|eap|eap-ig:riemann",
         .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap", .values = methods,
         .second = offsetof(struct attn_circuit_args, n_point)),

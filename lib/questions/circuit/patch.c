@@ -118,7 +118,7 @@ static const struct attn_param param_rows[] = {
         TEXT, "path", "FROM:TO,...", struct attn_patch_args, path,
         "patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM "
         "is input, a head 2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a "
-        "key head, 3.0.k, 3.mlp, or logits; either may be *"),
+        "key head, 3.0.k, 3.mlp, or logits; * is any"),
     ATTN_PARAM(SWITCH, "norm", NULL, struct attn_patch_args, is_frozen,
                "at the end of a path: compute the norm of what is read (exact, default), or keep "
                "its scale of the run that is patched (frozen)",
@@ -137,8 +137,8 @@ static const struct attn_param param_rows[] = {
                "random by SEED (0); default: 10, and 0 is none",
                .second = offsetof(struct attn_patch_args, seed)),
     ATTN_PARAM(SWITCH, "by", NULL, struct attn_patch_args, is_by_position,
-               "of estimates for q, k, v, z and pattern: one row per head (default), or per "
-               "head and position, for pattern the query",
+               "of estimates for q, k, v, z and pattern: a row per head (default), or per head "
+               "and position (query)",
                .words = "head|position"),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_patch_args, n_most,
                "of estimates for mlp_post: print the N neurons with the largest estimates; "

@@ -65,7 +65,7 @@ struct attn_patch_estimates {
 #define ATTN_PATCH_TEXTS(args, about)                                                              \
     ATTN_PATCH_CLEAN(INPUT, "clean", "TEXT", input, input.n_text, about),                          \
         ATTN_PATCH_OTHER(args, INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,            \
-                         "the same text with a difference; it must have as many tokens"),          \
+                         "the same text with a difference, of as many tokens"),                    \
         ATTN_PATCH_CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean",     \
                          .prefix = "ids:"),                                                        \
         ATTN_PATCH_OTHER(args, IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL,  \

@@ -50,7 +50,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "top_k", "K", struct attn_generate_args, top_k,
                "draw from the K most probable tokens", .least = 1, .most = INT32_MAX),
     ATTN_PARAM(REAL, "top_p", "P", struct attn_generate_args, top_p,
-               "draw from the fewest tokens whose probabilities add to P", .most = 1,
+               "draw from the fewest tokens with probability P in all", .most = 1,
                .traits = ATTN_PARAM_IS_OPEN | ATTN_PARAM_IS_CLOSED),
     ATTN_PARAM(REAL, "min_p", "P", struct attn_generate_args, min_p,
                "draw from the tokens with at least P times the probability of the most probable "
@@ -60,7 +60,7 @@ static const struct attn_param param_rows[] = {
                "machine",
                .most = UINT32_MAX),
     ATTN_PARAM(TEXTS, "stop", "TEXT", struct attn_generate_args, stops,
-               "stop before TEXT; may be given several times",
+               "stop before TEXT; may be repeated",
                .second = offsetof(struct attn_generate_args, n_stop)),
 };
 

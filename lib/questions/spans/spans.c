@@ -276,7 +276,7 @@ static const struct attn_param param_rows[] = {
         "source those of cross-attention"),
     ATTN_PARAM(INPUT, "neutral", "TEXT", struct attn_spans_args, neutral,
                "rank spans by the weight that the queries add to that of TEXT in their place, "
-               "such as N/A. An item may have its own",
+               "such as N/A",
                .second = offsetof(struct attn_spans_args, neutral.n_text), .keys = "neutral"),
     ATTN_PARAM(IDS, "neutral_ids", "LIST", struct attn_spans_args, neutral.ids, NULL,
                .of = "neutral",

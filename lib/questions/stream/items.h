@@ -27,7 +27,8 @@
  *     words, source_words       lists of the words of text and source; other values are labels
  *
  * A text but that of `text` may be token ids, "ids:5,17,3" or a list, and one that begins so is
- * written with "text:" in front. A target may be a number, its id, and a source "file:PATH", an
+ * written with "text:" in front, and so is one with a prefix of later versions, such as "audio:".
+ * A target may be a number, its id, and a source "file:PATH", an
  * array or a sound.
  *
  * With a line for each word, adjacent lines with the same value of `item` are one item, which has
@@ -47,6 +48,11 @@
 #include "run/item.h"
 
 #include <signal.h>
+
+/* What an input may begin with, in options and items. From audio: on they are reserved: no version
+ * reads others, and texts that begin so need "text:" in front. */
+#define ATTN_INPUT_PREFIXES                                                                        \
+    "text:", "file:", "ids:", "image:", "audio:", "video:", "url:", "json:", "npy:", "token:"
 
 enum attn_items_form {
     /* by the ending of the name; otherwise JSON Lines, or FASTA if it begins with > or ; */

@@ -6,6 +6,7 @@
 #include "formats/ndarray.h"
 #include "run/run_internal.h"
 #include "sound/sound_internal.h"
+#include "stream/items.h"
 #include "stream/record_keys_internal.h"
 
 #include <math.h>
@@ -523,7 +524,7 @@ static enum attn_status set_json(const struct setting *setting, bool is_object,
 static bool choose_form(struct attn_item *item, struct attn_record_key *key,
                         struct attn_record_value *value)
 {
-    static const char *const forms[] = {"text:", "ids:", "file:", "image:"};
+    static const char *const forms[] = {ATTN_INPUT_PREFIXES};
     struct attn_json_token *token = &value->token, next;
     struct attn_record_key form;
     struct attn_json_reader ahead;

@@ -232,8 +232,8 @@ static const struct attn_param view_rows[] = {
         .words = "none|first|parks", .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(
         FLAG, "renormalize", NULL, PICTURE, renormalizes,
-        "divide each row of a pattern by the sum of the weights that are left in it, but not "
-        "of scores and gradients",
+        "divide each row of a pattern by the sum of the weights left in it; not of scores or "
+        "gradients",
         .traits = SHAPES, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
