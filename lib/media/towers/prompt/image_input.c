@@ -60,6 +60,12 @@ static bool has_answer(const struct attn_input *input)
     return input->continuation || input->continuation_ids;
 }
 
+/* Returns the name of a field of INPUT that goes with a text alone; NULL if it has none. */
+static const char *name_of_text(const struct attn_input *input)
+{
+    return input->pair ? "pair" : input->types ? "types" : input->key_mask ? "key_mask" : NULL;
+}
+
 /* Checks INPUT, a text with or without a picture, for a model that reads both. */
 static enum attn_status check_prompt(const struct attn_request *request,
                                      const struct attn_model *model, struct attn_error *err)
@@ -92,16 +98,8 @@ enum attn_status attn_image_input_check(const struct attn_request *request,
     const bool reads_both = attn_model_config(model)->vision.family;
     const bool is_picture = attn_input_is_picture(input);
     const bool is_bare = is_picture && request->chat.form && !attn_chat_is_wanted(&request->chat);
-    const char *of_text = input->pair       ? "pair"
-                          : input->types    ? "types"
-                          : input->key_mask ? "key_mask"
-                                            : NULL;
+    const char *of_text = name_of_text(input);
 
-    if (has_answer(input) && attn_model_config(model)->is_encoder &&
-        !attn_model_reads_pictures(model))
-        return attn_refuse(
-            err, ATTN_STAGE_OPTIONS,
-            "'%s' is an encoder: nothing follows its text, and `continuation` is given", name.text);
     if (attn_input_is_picture(&request->source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
     if (is_picture && model->part && !model->tower) {
@@ -143,6 +141,10 @@ enum attn_status attn_image_input_check(const struct attn_request *request,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
     if (reads_both)
         return check_prompt(request, model, err);
+    if (has_answer(input) && attn_model_config(model)->is_encoder)
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "'%s' is an encoder: nothing follows its text, and `continuation` is given", name.text);
     if (is_picture || !attn_model_reads_pictures(model))
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads pictures, and %s", name.text,
