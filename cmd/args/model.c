@@ -18,11 +18,10 @@ static const struct attn_param model_rows[] = {
     ATTN_PARAM(
         TEXT, "model", "DIR", struct model_args, name,
         "model directory in Hugging Face's layout, GGUF file, checkpoint of nanoGPT, "
-        "build-nanogpt, "
-        "minGPT, nanochat, LLMs-from-scratch or llama2.c (.pt), model of llama2.c or llm.c (.bin), "
-        "or a name that 'attn-cli models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging "
-        "Face cache or "
-        "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
+        "build-nanogpt, minGPT, nanochat, LLMs-from-scratch or llama2.c (.pt), model of llama2.c "
+        "or llm.c (.bin), or a name that 'attn-cli models' lists, as OWNER/NAME[@REVISION][:TAG] "
+        "of the Hugging Face cache or ollama:NAME[:TAG]; default: the built-in "
+        "'" ATTN_BUILTIN_DEFAULT "'",
         .letter = 'm', .variable = "ATTN_CLI_MODEL"),
     ATTN_PARAM(TEXT, "config", "FILE", struct model_args, config,
                "use FILE as the model's config.json, or for what a checkpoint does not have, as "

@@ -428,9 +428,7 @@ char *call_keep(struct call *call, const char *text, size_t size)
 static enum attn_status add_key(struct call *call, const struct option_walk *walk,
                                 const char *value, struct attn_error *err)
 {
-    const char *before = call->given[walk->n - 1];
-
-    const char *name = own_name(walk);
+    const char *before = call->given[walk->n - 1], *name = own_name(walk);
 
     if (strcmp(name, "load") != 0 &&
         (word_find("items-format|marks|shard", name) >= 0 ||

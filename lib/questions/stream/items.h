@@ -26,10 +26,9 @@
  *     pos.NAME                  a place by name
  *     words, source_words       lists of the words of text and source; other values are labels
  *
- * A text but that of `text` may be token ids, "ids:5,17,3" or a list, and one that begins so is
- * written with "text:" in front, and so is one with a prefix of later versions, such as "audio:".
- * A target may be a number, its id, and a source "file:PATH", an
- * array or a sound.
+ * A text but that of `text` may be token ids, "ids:5,17,3" or a list. A text that begins like that,
+ * or with a prefix of later versions such as "audio:", is written with "text:" in front. A target
+ * may be a number, its id, and a source "file:PATH", an array or a sound.
  *
  * With a line for each word, adjacent lines with the same value of `item` are one item, which has
  * this id. Its text are the fields `word`, joined by a space, or by none in front of a word whose

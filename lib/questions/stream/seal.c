@@ -43,16 +43,15 @@ uint64_t attn_seal_file(const char *path)
     return hash;
 }
 
-/* Returns true if NAME is that of a part of a model, an adapter or a dictionary. */
-static bool is_part(const char *name)
+/* Returns true if PATH, in a folder, is that of a part of a model, an adapter or a dictionary. */
+static bool is_part(const char *path)
 {
     static const char *const ends[] = {".json", ".safetensors", ".bin",      ".pt",    ".pth",
                                        ".gguf", ".npy",         ".jinja",    ".model", ".spm",
                                        ".npz",  "vocab.txt",    "merges.txt"};
-    const size_t n = strlen(name);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+        if (attn_path_has_ending(path, ends[i]))
             return true;
     return false;
 }
@@ -70,7 +69,7 @@ static uint64_t add_folder(const char *folder, bool is_top)
 
         if (!attn_path_join(folder, name, path))
             continue;
-        if (is_part(name))
+        if (is_part(path))
             sum += attn_seal_file(path);
         else if (is_top && *name >= '0' && *name <= '9')
             sum += add_folder(path, false);

@@ -583,55 +583,47 @@ static enum attn_status draw_answer(struct screen_writer *w, struct attn_error *
     return attn_table_write(table, ATTN_TABLE_ALIGNED, -1, w->base.sink, err);
 }
 
-/* Adds the row of MATRIX: its WEIGHT on KEY, or with a source its `far` alone. */
-static void add_look(struct screen_writer *w, const struct attn_level_matrix *matrix, size_t key,
-                     double weight)
+/* Finds the heads that look hardest at one word, as choose compares them, the hardest first.
+ * Returns how many. */
+static size_t find_looks(const struct screen_writer *w, struct chosen looks[MOST_LOOKS])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->levels->n; i++) {
+        struct chosen look = {.matrix = &w->levels->items[i]};
+        size_t at = n;
+
+        look.far = w->has_cross ? find_far(w, look.matrix) : find_look(w, look.matrix, &look.key);
+        while (at > 0 && look.far > looks[at - 1].far)
+            at--;
+        if (look.far <= 0 || at == MOST_LOOKS)
+            continue;
+        n += n < MOST_LOOKS;
+        memmove(looks + at + 1, looks + at, (n - 1 - at) * sizeof *looks);
+        looks[at] = look;
+    }
+    return n;
+}
+
+/* Adds the row of LOOK: its weight on the key, or with a source its `far` alone. */
+static void add_look(struct screen_writer *w, const struct chosen *look)
 {
     const struct attn_labels *labels = &w->base.labels;
     struct attn_text_table *table = &w->table.table;
     struct attn_buffer *token = &w->map.label;
 
-    attn_text_table_string(table, attn_location_name(&matrix->at).text);
+    attn_text_table_string(table, attn_location_name(&look->matrix->at).text);
     if (!w->has_cross) {
-        attn_text_table_number(table, key);
+        attn_text_table_number(table, look->key);
         if (labels->tokens)
-            attn_table_append_label(token, labels->tokens[key], labels->token_sizes[key],
-                                    MOST_TOKEN);
+            attn_table_append_label(token, labels->tokens[look->key],
+                                    labels->token_sizes[look->key], MOST_TOKEN);
         attn_text_table_cell(table, token->size > 0 ? token->data : "-",
                              token->size > 0 ? token->size : 1);
         token->size = 0;
     }
-    attn_text_table_format(table, "%.2f", weight);
+    attn_text_table_format(table, "%.2f", look->far);
     attn_text_table_end_row(table);
-}
-
-/* Adds the heads that look hardest at one word, as choose compares them. */
-static void add_looks(struct screen_writer *w)
-{
-    size_t last = 0;
-    double limit = (double)INFINITY;
-
-    for (size_t n = 0; n < MOST_LOOKS; n++) {
-        size_t next = w->levels->n, next_key = 0;
-        double most = 0;
-
-        for (size_t i = 0; i < w->levels->n; i++) { /* after LAST, or below it */
-            const struct attn_level_matrix *m = &w->levels->items[i];
-            size_t key = 0;
-            const double weight = w->has_cross ? find_far(w, m) : find_look(w, m, &key);
-
-            if (weight > most && (weight < limit || (weight == limit && i > last))) {
-                next = i;
-                next_key = key;
-                most = weight;
-            }
-        }
-        if (next == w->levels->n)
-            return;
-        add_look(w, &w->levels->items[next], next_key, most);
-        last = next;
-        limit = most;
-    }
 }
 
 static enum attn_status draw_looks(struct screen_writer *w, struct attn_error *err)
@@ -639,6 +631,7 @@ static enum attn_status draw_looks(struct screen_writer *w, struct attn_error *e
     static const char *const headers[2][5] = {{"part", "position", "token", "weight", NULL},
                                               {"part", "far", NULL}};
     struct attn_text_table *table = &w->table.table;
+    struct chosen looks[MOST_LOOKS];
 
     attn_text_table_begin(table, w->has_cross ? 2 : 4);
     attn_text_table_flush_left(table, 0);
@@ -647,7 +640,8 @@ static enum attn_status draw_looks(struct screen_writer *w, struct attn_error *e
     for (const char *const *header = headers[w->has_cross]; *header; header++)
         attn_text_table_string(table, *header);
     attn_text_table_end_row(table);
-    add_looks(w);
+    for (size_t i = 0, n = find_looks(w, looks); i < n; i++)
+        add_look(w, &looks[i]);
     attn_sink_write(w->base.sink, "\n", 1);
     if (w->has_cross)
         attn_buffer_append_string(&w->map.label,
