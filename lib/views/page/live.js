@@ -1046,7 +1046,7 @@ async function goOn() {
     return;
   }
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked), ['tokens', String(asked.source === null ? N_MORE : N_TRANSLATED)], ['json', '-']];
-  const { tokens } = JSON.parse((await answerOf('generate', options)).out);
+  const { continuation_tokens: tokens } = JSON.parse((await answerOf('generate', options)).out);
   if (tokens.length === 0) say(t('The model ends its text here.'));
   isGoingOn = true;
   for (const token of tokens) {
