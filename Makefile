@@ -62,7 +62,7 @@ FORMS := $(shell .packaging/facts.sh versions)
 VERSION := $(word 2,$(FORMS))
 PROGRAM_VERSION := $(word 4,$(FORMS))
 TILDE_VERSION := $(word 8,$(FORMS))
-SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/core/base/version.h)
+SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/ground/base/version.h)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -76,7 +76,7 @@ endif
 accepted = $(shell $(CC) $(1) -Werror -x c -E /dev/null >/dev/null 2>&1 && echo '$(1)')
 
 LDFLAGS_static := -static-pie
-CPPFLAGS_wasm := -include lib/core/base/os/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
+CPPFLAGS_wasm := -include lib/ground/base/os/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
 LDFLAGS_wasm := -Wl,-s -Wl,--compress-relocations -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
 MODE_FLAGS_wasm := -msimd128
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -91,9 +91,9 @@ endif
 # A file of lib sees its own folder and those before it (lib/folders): the compiler holds the border. All others see all.
 FOLDERS := $(patsubst -Ilib/%,%,$(file <lib/folders))
 SEEN := -I. -Ilib $(FOLDERS:%=-Ilib/%)
-# A header with what a C library lacks of that of Linux: the system's part of lib/core/base implements it.
-CPPFLAGS_macos := -include lib/core/base/os/libc_macos.h
-CPPFLAGS_windows := -include lib/core/base/os/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
+# A header with what a C library lacks of that of Linux: the system's part of lib/ground/base implements it.
+CPPFLAGS_macos := -include lib/ground/base/os/libc_macos.h
+CPPFLAGS_windows := -include lib/ground/base/os/libc_windows.h -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1
 CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(SYSTEM)) $(CPPFLAGS)
 NATIVE_FLAGS := $(if $(filter linux macos,$(SYSTEM)),-fPIC -pthread)
 LIBS_windows := -lapi-ms-win-core-synch-l1-2-0 -lshell32 -ladvapi32
@@ -102,7 +102,7 @@ CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -ffile-prefix-map="
     $(MODE_FLAGS_$(MODE))
 LDFLAGS_ALL := $(NATIVE_FLAGS) $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
-    $(if $(filter windows,$(SYSTEM)),,-include lib/core/base/banned.h) -MMD -MP
+    $(if $(filter windows,$(SYSTEM)),,-include lib/ground/base/banned.h) -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
 # The vector code is one source compiled once for each instruction set (lib/core/kernels/gemm.h).
@@ -129,16 +129,16 @@ AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(filter
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))$(filter windows,$(SYSTEM))
 CAIRO_ABSENT := lib/views/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
-    lib/core/base/os/dynamic.c lib/media/image/image_library.c \
+    lib/ground/base/os/dynamic.c lib/media/image/image_library.c \
     $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
     lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
 # Sources whose names end in a system are of that one; those of _posix are of Linux and macOS, and os_posix.c of WASI, too.
 OWN_SYSTEM := $(SYSTEM) $(if $(filter linux macos,$(SYSTEM)),posix)
-OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/core/base/os/os_posix.c),$(foreach system, \
+OTHER_SYSTEM := $(filter-out $(if $(filter wasm,$(SYSTEM)),lib/ground/base/os/os_posix.c),$(foreach system, \
     $(filter-out $(OWN_SYSTEM),linux macos posix windows wasm),$(wildcard lib/*/*/*_$(system).c lib/*/*/*/*_$(system).c cmd/*/*_$(system).c)))
 LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM) $(if $(filter wasm,$(SYSTEM)),lib/views/page/page_frame.c),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
-EMBEDDED := lib/core/base/text/unicode_tables.S lib/views/pictures/colormap_tables.S lib/core/tokenizer/unicode/unicode_tables.S \
+EMBEDDED := lib/ground/base/text/unicode_tables.S lib/views/pictures/colormap_tables.S lib/core/tokenizer/unicode/unicode_tables.S \
     $(if $(filter wasm,$(SYSTEM)),,lib/views/page/page_files.S)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(SYSTEM)),,$(BUILD)/lib/core/model/builtin_files.o) \
@@ -149,7 +149,7 @@ MODEL_FILES := $(wildcard models/*/*.* models/*/sae/*.*) # folders, like that of
 SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/microgpt/model/*.* data/stories/*.json)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 # The families of the models that are built in.
-CORE_OBJECTS := $(filter $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o $(addprefix $(BUILD)/lib/checkpoints/families/,attn.o gpt.o)
+CORE_OBJECTS := $(filter $(BUILD)/lib/ground/% $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o $(addprefix $(BUILD)/lib/checkpoints/families/,attn.o gpt.o)
 OBJECTS := $(LIB_OBJECTS) $(BUILD)/lib/core_parts.o $(CMD_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 
 # V=1 shows the commands instead of their short form.
@@ -236,7 +236,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/views/page/page.mk).
 $(BUILD)/lib/core/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/views/pictures/colormap_tables.o: $(wildcard lib/views/pictures/*.bin)
-$(BUILD)/lib/core/base/text/unicode_tables.o: $(wildcard lib/core/base/text/unicode/*.bin)
+$(BUILD)/lib/ground/base/text/unicode_tables.o: $(wildcard lib/ground/base/text/unicode/*.bin)
 $(BUILD)/lib/core/tokenizer/unicode/unicode_tables.o: $(wildcard lib/core/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

@@ -18,7 +18,7 @@ tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$v
 mv libraries "$tree"
 cd "$tree"
 cp -r "$here/debian" debian
-sed "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/core/base/version.h)")/" debian/changelog.in >debian/changelog
+sed "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/ground/base/version.h)")/" debian/changelog.in >debian/changelog
 rm debian/changelog.in
 # Debian wants the texts of licences in one file, indented, with a dot for an empty line.
 for notice in .packaging/notices/* libraries/*/LICEN[CS]E*; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# facts.sh - what packages say of the project, from the one place of each fact: lib/core/base/version.h has the version and its
+# facts.sh - what packages say of the project, from the one place of each fact: lib/ground/base/version.h has the version and its
 # date, CITATION.cff the addresses.
 #
 #   facts.sh versions [VERSION]    prints the forms of a version, a line each; of the version of this build without VERSION
@@ -22,9 +22,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/core/base/version.h)
+version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/ground/base/version.h)
 forms=() # header, program, python, debian
-date=$(sed -nE 's/^#define ATTN_VERSION_DATE "(.*)"$/\1/p' lib/core/base/version.h)
+date=$(sed -nE 's/^#define ATTN_VERSION_DATE "(.*)"$/\1/p' lib/ground/base/version.h)
 
 fail() {
     printf 'facts.sh: %s\n' "$@" >&2

@@ -135,7 +135,7 @@ packages: ## make all packages, or PACKAGES='dist static wheel@TARGET', SHA256SU
 	@$(MAKE) gather
 gather:
 	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(PROGRAM_VERSION) \
-	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(PROGRAM_VERSION) $(made)
+	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/ground/base/version.h) build/attn-cli-$(PROGRAM_VERSION) $(made)
 
 release: ## release what is committed: refuse what is not ready, tag, make all packages, check and sign them (MINISIGN_KEY)
 	@.packaging/release.sh

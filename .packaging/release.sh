@@ -18,12 +18,12 @@ fail() {
     exit 1
 }
 say() { printf 'release: %s\n' "$*"; }
-defined() { sed -nE "s/^#define $1 \"(.*)\"$/\1/p" lib/core/base/version.h; }
+defined() { sed -nE "s/^#define $1 \"(.*)\"$/\1/p" lib/ground/base/version.h; }
 form() { .packaging/facts.sh versions "$version" | sed -n "s/^$1 //p"; } # of the release
 
 set_version() { # VERSION DATE
     local version=$1
-    sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/core/base/version.h
+    sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/ground/base/version.h
     sed -i -E -e "s/^version: .*/version: $1/" -e '/^date-released:/d' CITATION.cff
     .packaging/facts.sh module lib/python/attn "$1"
     [[ $1 != *.dev* ]] || return 0
@@ -110,7 +110,7 @@ commit_release() {
     make all
     make keep-former
     build/release/attn-cli run -q --live --html data/pictures/live.html --story data/stories/five-heads.json "The keys to the cabinet"
-    git add -A tests/install/abi-* lib/core/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md README.md tests/former data/pictures/live.html
+    git add -A tests/install/abi-* lib/ground/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md README.md tests/former data/pictures/live.html
     git commit -q -m "build: release $next"
     version=$next
 }
@@ -188,7 +188,7 @@ begin_next() {
     set_version "$next.dev0" "$(defined ATTN_VERSION_DATE)"
     sed -i "0,/^## /s/^## /## $next, not released yet\n\n&/" CHANGELOG.md
     .packaging/facts.sh agree
-    git commit -q -m "build: begin $next" lib/core/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md
+    git commit -q -m "build: begin $next" lib/ground/base/version.h lib/python/attn/version.py CITATION.cff CHANGELOG.md
     say "the tree is $next.dev0 now"
 }
 

@@ -27,7 +27,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 root=$PWD
 tool=$(cd "$build" && pwd -P)
-version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/core/base/version.h)
+version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/ground/base/version.h)
 is_refreshing=no
 file_of=() name_of=() # of each case; its parts are files $scratch/cases/NUMBER.PART
 

@@ -13,7 +13,7 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 pkg_config=${PKG_CONFIG:-pkg-config}
 form() { .packaging/facts.sh versions | sed -n "s/^$1 //p"; }
 version=$(form header)
-soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/core/base/version.h)
+soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/ground/base/version.h)
 
 make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }; }
 same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }
@@ -69,10 +69,10 @@ sys.exit(not Version(sys.argv[1]) < Version(sys.argv[2]))' "$python_before" "$py
 1.1.0.dev5000+gd0b333da5 1.1.0
 VERSIONS
     # A folder without git and without the file of an archive has no number; that of an archive has it there.
-    mkdir -p "$scratch/archive" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff "$scratch/archive" &&
+    mkdir -p "$scratch/archive" && cp --parents -R .packaging lib/ground/base/version.h CITATION.cff "$scratch/archive" &&
         echo '$Format:%H$' >"$scratch/archive/.packaging/commit" && [ "$(GIT_DIR=/nowhere "$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^program //p')" = "$version" ] &&
         echo 'd0b333da58d0b333da58d0b333da58d0b333da58 4548' >"$scratch/archive/.packaging/commit" &&
-        sed -i 's/\(ATTN_VERSION "\).*"/\11.0.0-rc1.dev0"/' "$scratch/archive/lib/core/base/version.h" &&
+        sed -i 's/\(ATTN_VERSION "\).*"/\11.0.0-rc1.dev0"/' "$scratch/archive/lib/ground/base/version.h" &&
         [ "$("$scratch/archive/.packaging/facts.sh" versions | sed -n 's/^debian //p')" = '1.0.0~rc1~dev4548+gd0b333da5' ]
 }
 
@@ -119,7 +119,7 @@ keeps_the_abi_of_a_release() {
     [ -n "${TORTURE-}" ] || { echo "skipped ${FUNCNAME[0]}: needs TORTURE=more" && return; }
     command -v abidiff >/dev/null || { echo "skipped ${FUNCNAME[0]}: abidiff is missing" && return; }
     mkdir "$tree" && cp --parents $(find lib -name '*.h') lib/folders tests/tools/check_abi.sh tests/install/* .packaging/{facts.sh,commit} CITATION.cff "$tree" || return
-    set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/core/base/version.h"; }
+    set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/ground/base/version.h"; }
     echo 'ATTN_API struct attn_encode_options attn_value(int x);' >>"$tree/lib/attn.h" # begins with size, and is a value
     echo 'attn.h  attn_value' >>"$tree/tests/install/symbols"
     set_abi 8 9.0.0
@@ -143,12 +143,12 @@ lib/core/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was chan
 lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
 lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing
 lib/core/trace/location.h|s/int head;/&int more;/|attn_location.*changed
-lib/core/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_cell__sizeof.*from value
+lib/ground/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_cell__sizeof.*from value
 lib/core/tokenizer/encoding.h|/^struct attn_encode_options {/,/^};/s/^};/int more;};/|attn_encode_options__sizeof.*from value
 lib/core/trace/selection.h|s/attn_site_set sites/attn_site_set *sites/|attn_selection_set_sites.*was changed
-lib/core/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
+lib/ground/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
 tests/install/symbols|/attn_version/d|function__attn_version
-lib/core/base/version.h|s/ABI 8/ABI 7/|ATTN_ABI is 7, that of 9.0.0 was 8
+lib/ground/base/version.h|s/ABI 8/ABI 7/|ATTN_ABI is 7, that of 9.0.0 was 8
 CHANGES
     ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'expected one after 9.0.0' "$scratch/seen" || return
     sed -i 's/attn_progress_fn on_progress;/int more;&/' "$tree/lib/core/run/request.h" && set_abi 8 9.0.1
@@ -193,9 +193,9 @@ refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
     mkdir -p "$tree/tests/tools" "$tree/tests/install" "$scratch/tools" &&
-        cp --parents -R .packaging lib/core/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" && "${git[@]}" init -q || return
+        cp --parents -R .packaging lib/ground/base/version.h lib/python/attn/version.py CITATION.cff .gitignore "$tree" && "${git[@]}" init -q || return
     sed -i -E 's/example\.org/attn.dev/; s/the attn-cli authors/Ada/; s/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
-    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/core/base/version.h"
+    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/ground/base/version.h"
     "$tree/.packaging/facts.sh" module lib/python/attn 9.0.0.dev0
     printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
     printf 'Windows is untested.\npip install ./attn_cli-8.0.0-py3-none-any.whl\nApt: attn-cli_8.0.0-1_amd64.deb.\nCite: x, version 8.0.0.\n' >"$tree/README.md"

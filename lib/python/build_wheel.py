@@ -84,7 +84,7 @@ def version(form="python"):
 
 
 def date():
-    return re.search(r'#define ATTN_VERSION_DATE "(.*)"', (ROOT / "lib/core/base/version.h").read_text())[1]
+    return re.search(r'#define ATTN_VERSION_DATE "(.*)"', (ROOT / "lib/ground/base/version.h").read_text())[1]
 
 
 def make(*targets):

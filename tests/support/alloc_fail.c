@@ -1,4 +1,4 @@
-/* alloc_fail.c - see alloc_fail.h. Defines the question that lib/core/base/memory.c asks. */
+/* alloc_fail.c - see alloc_fail.h. Defines the question that lib/ground/base/memory.c asks. */
 #include "tests/support/alloc_fail.h"
 
 #include <limits.h>

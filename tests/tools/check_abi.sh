@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-number() { sed -nE "s/^#define $1 \"?([-0-9.a-z]+)\"?$/\1/p" lib/core/base/version.h; }
+number() { sed -nE "s/^#define $1 \"?([-0-9.a-z]+)\"?$/\1/p" lib/ground/base/version.h; }
 debian() { .packaging/facts.sh versions "$1" | sed -n 's/^debian //p'; } # sorts as versions follow each other
 fail() { printf 'abi: %s\n' "$@" && exit 1; }
 

@@ -4,7 +4,7 @@
 #
 # A public header holds public things alone; x_internal.h holds what x.h declares for the library.
 # Public are the headers that lib/attn.h and lib/extra.h name, and base/api.h, whose macros they are
-# written with. lib/core/base/os/wasi.h is for another system. What attn.h names does not include what extra.h names.
+# written with. lib/ground/base/os/wasi.h is for another system. What attn.h names does not include what extra.h names.
 set -eu
 cd "$(dirname "$0")/../.."
 

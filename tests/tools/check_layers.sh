@@ -18,7 +18,7 @@ most_internal_tests=45
 
 # The rooms of lib in order, FOLDER/ROOM: each may include those above it. The folders are a border that the compiler holds
 # (lib/folders). Of the questions each sees the machine, and no other question but those named below.
-rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
+rooms=(ground/{base,params,formats,tables} core/{kernels,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
     checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
     media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
 questions=(heads attribute circuit ablate lens diff spans align features explain score inspect live)
@@ -42,16 +42,16 @@ done
 # Foreign headers and the one place that may include them: an expression over paths.
 declare -A home=(
     [libxsmm.h]='lib/core/kernels/gemm_xsmm\.c'
-    [cJSON.h]='lib/core/formats/.*'
+    [cJSON.h]='lib/ground/formats/.*'
     [pcre2.h]='lib/core/tokenizer/.*'
-    [zlib.h]='lib/(checkpoints/foreign|core/formats|questions/stream|views/(page|pictures))/.*'
+    [zlib.h]='lib/(checkpoints/foreign|ground/formats|questions/stream|views/(page|pictures))/.*'
     [immintrin.h]='lib/(core/kernels/.*|media/towers/sha256\.c)'
 )
 
-# Headers of a system, and who may include them: sources that are named by one (lib/core/base/os/os.h). libxsmm and the tiles of
+# Headers of a system, and who may include them: sources that are named by one (lib/ground/base/os/os.h). libxsmm and the tiles of
 # AMX are there on Linux alone. signal.h has a type of C, too, which headers need.
 of_system='(unistd|fcntl|poll|dirent|termios|pthread|sched|dlfcn|locale|xlocale|windows|io)\.h|(sys|linux|arpa|netinet|mach)/.*'
-system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/core/base/(api\.h|os/dynamic\.[ch])|lib/core/kernels/(amx|gemm_xsmm)\.c'
+system_files='.*_(linux|macos|posix|windows|wasm)\.[ch]|lib/ground/base/(api\.h|os/dynamic\.[ch])|lib/core/kernels/(amx|gemm_xsmm)\.c'
 names_of_system='__(linux|gnu_linux|APPLE|MACH|wasi|unix|MINGW(32|64))__|_WIN(32|64)'
 
 report() { echo "$*" >>"$found"; }
@@ -83,7 +83,7 @@ check_includes() {
             [[ -z ${home[$header]-} || $file =~ ^(${home[$header]})$ ]] ||
                 report "$place: '$target' belongs to ${home[$header]}"
             [[ ! $target =~ ^($of_system)$ && ($target != signal.h || $file = *.h) ]] || [[ $file =~ ^($system_files)$ ]] ||
-                report "$place: '$target' is of a system, expected lib/core/base/os/os.h, or a file that is named by the system"
+                report "$place: '$target' is of a system, expected lib/ground/base/os/os.h, or a file that is named by the system"
             continue
         fi
         case $file in
@@ -158,7 +158,7 @@ check_uses() {
         object=lib/${object%.o}
         if [[ $name =~ ^(__)?($banned)(_chk|_unlocked)?$ ]]; then
             report "$object: uses '$name', which the library must not"
-        elif [[ $name =~ ^(__)?($of_base)(_chk)?$ && $object != lib/core/base/* ]]; then
+        elif [[ $name =~ ^(__)?($of_base)(_chk)?$ && $object != lib/ground/base/* ]]; then
             [[ $object == lib/core/kernels/gemm* && $name =~ ^($of_gemm)$ ]] ||
                 report "$object: uses '$name', which belongs to base"
         fi
@@ -193,7 +193,7 @@ check_names() {
 list_calls() {
     nm -A -g "$@" | awk '
         { file = $1; sub(/:.*/, "", file); sub(/.*\/lib\//, "", file); sub(/\.o$/, "", file) }
-        file ~ /^core\/base\/os\/(system|os)_/ { next }
+        file ~ /^ground\/base\/os\/(system|os)_/ { next }
         $(NF - 1) == "T" { defined[$NF] = file }
         $(NF - 1) == "U" { user[++n] = file; name[n] = $NF }
         END {
@@ -241,7 +241,7 @@ check_systems "${sources[@]}"
 check_file_names "${sources[@]}"
 check_texts "${sources[@]}"
 check_blocks "${sources[@]}"
-mapfile -t core < <(find lib/core -name '*.[ch]' | LC_ALL=C sort)
+mapfile -t core < <(find lib/ground lib/core -name '*.[ch]' | LC_ALL=C sort)
 check_core "${core[@]}"
 if [ $# -gt 0 ]; then
     check_uses "$@"

@@ -20,7 +20,7 @@ declared_in() {
 
 declared_in attn.h >"$scratch/stable"
 declared_in extra.h >"$scratch/declared"
-node=@@LIBATTN_$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/core/base/version.h)
+node=@@LIBATTN_$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/ground/base/version.h)
 nm -D --defined-only "$build/libattn.so" | awk -v node="${node#@@}" '$NF != node && $(NF - 1) != "A" { print $NF }' | LC_ALL=C sort -u >"$scratch/versioned"
 sed "s/$node$//" "$scratch/versioned" >"$scratch/exported"
 {

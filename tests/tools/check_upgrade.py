@@ -437,7 +437,7 @@ def check_packages(packages, build):
 
 
 def version_of(tree):
-    return re.search(r'#define ATTN_VERSION "(.*)"', (tree / "lib/core/base/version.h").read_text())[1]
+    return re.search(r'#define ATTN_VERSION "(.*)"', (tree / "lib/ground/base/version.h").read_text())[1]
 
 
 def keep(tree, build, kept):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/support/elementary_values.inc: values of the functions of lib/core/base/elementary.h to 106
+"""Writes tests/support/elementary_values.inc: values of the functions of lib/ground/base/elementary.h to 106
 bits, by mpmath, as the nearest double and the rest; with --constants the constants of elementary.c.
 """
 import random

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints lib/core/formats/float_powers.h: powers of ten as 64-bit significands, rounded up.
+"""Prints lib/ground/formats/float_powers.h: powers of ten as 64-bit significands, rounded up.
 
-    python3 tests/tools/make_float_powers.py > lib/core/formats/float_powers.h
+    python3 tests/tools/make_float_powers.py > lib/ground/formats/float_powers.h
 
 g(k) = ceil(10^k * 2^(63 - floor(log2(10^k)))), exactly, for the k that float32 needs.
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the tables of lib/core/tokenizer/unicode/tables, by asking the library tokenizers about every character; with --widths
-those of lib/core/base/text/unicode, from Python's Unicode data.
+those of lib/ground/base/text/unicode, from Python's Unicode data.
 
 No one version of Unicode has what that library does: each of its parts has tables of its own. Run it with the version that
-SOURCE names, from the root of the repository. lib/core/base/version.h and cmd/manual/models.md name the versions of Unicode.
+SOURCE names, from the root of the repository. lib/ground/base/version.h and cmd/manual/models.md name the versions of Unicode.
 """
 import os
 import struct
@@ -179,7 +179,7 @@ def write_scripts():
     write_table("scripts", "III", ranges(script))
 
 
-# --- lib/core/base/text/utf8.c --------------------------------------------------------------------------
+# --- lib/ground/base/text/utf8.c --------------------------------------------------------------------------
 
 # Zero columns: marks that combine with the character before them (Mn, Me) and the vowels and final
 # consonants of decomposed Hangul. Two columns: East_Asian_Width W and F. Unassigned characters
@@ -225,9 +225,9 @@ def write_widths():
             for c in range(first, last + 1)}
     punctuation = bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False)
     write_table("widths", "III", ranges(lambda c: 1 if c in zero else 3 if c in wide else 0),
-                "lib/core/base/text/unicode")
+                "lib/ground/base/text/unicode")
     write_table("punctuation", "III", [(first, last, 1) for first, last in punctuation],
-                "lib/core/base/text/unicode")
+                "lib/ground/base/text/unicode")
 
 
 if sys.argv[1:] == ["--widths"]:

@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 binary=$(realpath "$1") sums=$PWD/tests/golden/same_bits.sha256 models=$PWD/models
 runner=${RUNNER-}
-version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/core/base/version.h)
+version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/ground/base/version.h)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder" "$folder".*' EXIT
 cd "$folder" || exit 1

@@ -85,7 +85,7 @@ def error_of(error: c.attn_error) -> Error:
 class Note(str):
     """What is unusual and no failure, in one line.
 
-    code: "spaces", "edit_idle", "item_failed", ...: those of lib/core/base/note.h
+    code: "spaces", "edit_idle", "item_failed", ...: those of lib/ground/base/note.h
     """
 
     code: str

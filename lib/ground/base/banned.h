@@ -16,7 +16,7 @@
 #error "attn-cli needs gcc 10 or newer, or clang"
 #endif
 
-#define ATTN_BANNED __attribute__((deprecated("banned, see lib/core/base/banned.h")))
+#define ATTN_BANNED __attribute__((deprecated("banned, see lib/ground/base/banned.h")))
 
 char *strcpy(char *restrict to, const char *restrict from) ATTN_BANNED;
 char *strcat(char *restrict to, const char *restrict from) ATTN_BANNED;

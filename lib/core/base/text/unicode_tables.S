@@ -1,7 +1,0 @@
-/*
- * unicode_tables.S - the tables of utf8.c.
- */
-#include "base/embed.inc"
-
-    embed attn_unicode_widths, "lib/core/base/text/unicode/widths.bin"
-    embed attn_unicode_punctuation, "lib/core/base/text/unicode/punctuation.bin"
