@@ -5,6 +5,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "cmd/line/options.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #include <string.h>

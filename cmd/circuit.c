@@ -4,6 +4,7 @@
 #include "cmd/line/print.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
+#include "parts.h"
 #include "tool.h"
 
 #include <inttypes.h>

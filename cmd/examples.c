@@ -3,6 +3,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #define EXAMPLE "attn-cli examples -m fable --heads 2.5 --items corpus.csv"

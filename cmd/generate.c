@@ -8,6 +8,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #include <stdlib.h>

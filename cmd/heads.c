@@ -4,6 +4,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 #define PROBE_EXAMPLE "attn-cli probe -m fable induction --sort induction --limit 3"

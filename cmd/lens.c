@@ -2,6 +2,7 @@
 #include "cmd/args/question.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 /* Whether a file shows the table as a curve, to which the largest answers belong. Of rows that are

@@ -3,6 +3,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <string.h>

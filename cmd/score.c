@@ -4,6 +4,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "parts.h"
 #include "tool.h"
 
 /* Returns the number in column NAME of ROW; 0 if it is missing. */

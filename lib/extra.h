@@ -52,14 +52,14 @@
 #include "stream/records.h"
 
 /* Questions, each over one input or many items. */
-#include "machine/study.h"
+#include "means/study.h"
 #include "ablate/ablate.h"
 #include "align/align.h"
 #include "attribute/attribute.h"
 #include "attribute/attribute_kinds.h"
 #include "attribute/attribute_generated.h"
 #include "circuit/circuit.h"
-#include "machine/collect.h"
+#include "frame/collect.h"
 #include "diff/diff.h"
 #include "heads/answer_heads.h"
 #include "heads/examples.h"
@@ -78,8 +78,8 @@
 #include "params/medium.h"
 #include "params/param.h"
 #include "params/param_rules.h"
-#include "machine/question.h"
-#include "machine/questions.h"
+#include "frame/question.h"
+#include "frame/questions.h"
 
 /* The arithmetic of a row. */
 #include "explain/explain.h"

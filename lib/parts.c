@@ -1,11 +1,14 @@
 /* parts.c - the one list of what is linked. The rooms above see only these rows; a program that
  * lacks a row refuses its files. */
+#include "parts.h"
+
 #include "attention/attention_internal.h"
 #include "edits/edits_internal.h"
 #include "families/families.h"
 #include "foreign/tensor_names.h"
 #include "formats/bundle.h"
 #include "formats/opener.h"
+#include "frame/questions_internal.h"
 #include "gradient/gradient.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
@@ -101,3 +104,7 @@ const struct attn_sound_input *const attn_sound_input = &attn_sound_input_row;
 extern const struct attn_speech_reader attn_speech_of_whisper;
 
 const struct attn_speech_reader *const attn_speech_reader = &attn_speech_of_whisper;
+
+/* Questions. */
+#define QUESTION_ADDRESS(name) &attn_question_##name,
+const struct attn_question *const attn_questions[] = {ATTN_QUESTION_MAP(QUESTION_ADDRESS) NULL};

@@ -5,6 +5,7 @@
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 
+#include "parts.h"
 #include "tool.h"
 
 #include <stdio.h>

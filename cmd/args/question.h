@@ -2,7 +2,7 @@
  * question.h - the common part of commands that ask a question about a model and print a table:
  * which model, how it is run, over which input, and where the table is written.
  *
- * Most questions only need a row in the library (machine/question.h). A command that has to do
+ * Most questions only need a row in the library (frame/question.h). A command that has to do
  * more has a file like this:
  *
  *     static enum attn_status work(struct question *question, struct attn_error *err)

@@ -5,6 +5,7 @@
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
 
+#include "parts.h"
 #include "tool.h"
 
 #include <stdio.h>

@@ -129,7 +129,7 @@ const char *command_group_at(size_t i);
 const char *command_words_at(size_t i);
 
 /* The commands that only ask a question (args/question.c), one for each question of
- * ATTN_QUESTION_MAP. */
+ * ATTN_QUESTION_MAP (parts.h). */
 extern const struct command question_commands[];
 
 /* Return the summary of COMMAND, its description, and its examples, or NULL. They have names of

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes attn/questions.py, the methods that ask questions, from the questions of the library (machine/question.h).
+"""Makes attn/questions.py, the methods that ask questions, from the questions of the library (frame/question.h).
 
     lib/python/make_questions.py            writes it
     lib/python/make_questions.py --check    says whether it is what would be written

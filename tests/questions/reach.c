@@ -1,13 +1,13 @@
 /* reach.c - attn-cli reach: how far back a head looks. A question that
  * tests/tools/check_question.sh adds to the library: this file, as lib/questions/reach/reach.c, and
  * a row of ATTN_QUESTION_MAP. */
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
 
 #include "base/status_internal.h"
-#include "machine/frame.h"
-#include "sites/trial.h"
+#include "frame/frame.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
+#include "trials/trial.h"
 
 #include <stddef.h>
 

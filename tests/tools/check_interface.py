@@ -106,14 +106,14 @@ def sources():
     """Words that are in tables of C alone."""
     reasons = (ROOT / "lib/ground/base/status.h").read_text().partition("ATTN_REASON_MAP(X)")[2].partition("enum")[0]
     yield from (f"code {code}" for code in re.findall(r"\"(\w+)\"", reasons))
-    keys = texts_of("lib/questions/stream/record_keys.c", r"^    (?:\w+_KEYS?|KEY|ROW|\w+_ROW)\(\"(\w+)\"")
+    keys = texts_of("lib/ask/stream/record_keys.c", r"^    (?:\w+_KEYS?|KEY|ROW|\w+_ROW)\(\"(\w+)\"")
     yield from (f"item {key}" for key in {*keys, "target", "foil", "at", "pos.NAME"})
     yield from (f"item sentence_{key} = {key}" for key in ("good", "bad") if f"sentence_{key}" in keys)
     for word in texts_of("lib/ground/tables/column.h", r"#define ATTN_ROW_(?!TYPE)\w+ \"(\w+)\""):
         yield f"value * row_type {word}"
     for word in texts_of("lib/questions/score/generate.h", r"X\([A-Z_]+, \d+, \"(\w+)\"\)"):
         yield f"value generate end {word}"
-    for words in texts_of("lib/questions/machine/stream.c", r"names\[\] = \{([^}]*)\}"):
+    for words in texts_of("lib/ask/frame/stream.c", r"names\[\] = \{([^}]*)\}"):
         yield from (f"value * metric {word}" for word in re.findall(r'"(\w+)"', words))
 
 

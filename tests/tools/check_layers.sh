@@ -17,10 +17,10 @@ trap 'rm -f "$found"' EXIT
 most_internal_tests=45
 
 # The rooms of lib in order, FOLDER/ROOM: each may include those above it. The folders are a border that the compiler holds
-# (lib/folders). Of the questions each sees the machine, and no other question but those named below.
+# (lib/folders). Of the questions each sees ask, and no other question but those named below.
 rooms=(ground/{base,params,formats,tables} core/{kernels,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
     checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
-    media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
+    media/{image,sound,towers} views/{pictures,figures,terminal,page} ask/{trials,stream,means,frame})
 questions=(heads attribute circuit ablate lens diff spans align features explain score inspect live)
 ties=(attribute:score heads:score heads:attribute heads:circuit lens:attribute spans:attribute)
 
@@ -44,7 +44,7 @@ declare -A home=(
     [libxsmm.h]='lib/core/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/ground/formats/.*'
     [pcre2.h]='lib/core/tokenizer/.*'
-    [zlib.h]='lib/(checkpoints/foreign|ground/formats|questions/stream|views/(page|pictures))/.*'
+    [zlib.h]='lib/(checkpoints/foreign|ground/formats|ask/stream|views/(page|pictures))/.*'
     [immintrin.h]='lib/(core/kernels/.*|media/towers/sha256\.c)'
 )
 
@@ -87,7 +87,7 @@ check_includes() {
             continue
         fi
         case $file in
-        lib/attn.h | lib/extra.h | lib/tool.h | lib/parts.c | lib/core_parts.c) ;; # these list the rows of all rooms
+        lib/attn.h | lib/extra.h | lib/tool.h | lib/parts.[ch] | lib/core_parts.c) ;; # these list the rows of all rooms
         lib/*)
             layer=${file#lib/*/} layer=${layer%%/*}
             if [ "lib/${folder_of[$layer]-}/$layer" = "${file:0:$((5 + ${#folder_of[$layer]} + ${#layer}))}" ]; then
@@ -97,8 +97,8 @@ check_includes() {
             fi
             ;;
         cmd/*)
-            [[ $target = attn.h || $target = extra.h || $target = tool.h ]] || [ -e "cmd/${target#cmd/}" ] ||
-                report "$place: cmd includes '$target', may include attn.h, extra.h and tool.h"
+            [[ $target =~ ^(attn|extra|tool|parts)\.h$ ]] || [ -e "cmd/${target#cmd/}" ] ||
+                report "$place: cmd includes '$target', may include attn.h, extra.h, tool.h and parts.h"
             ;;
         esac
     done < <(list_includes "$@")

@@ -35,7 +35,7 @@ cd "$scratch"
 # The change.
 mkdir lib/questions/reach
 cp tests/questions/reach.c lib/questions/reach/reach.c
-sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/questions/machine/questions_internal.h
+sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/parts.h
 make -j"$(nproc)" --no-print-directory BUILD="$build" "$build/attn-cli" "$build/libattn.so" >make.log 2>&1 ||
     { tail -30 make.log && exit 1; }
 PATH=$scratch/$build:$PATH

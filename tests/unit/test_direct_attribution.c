@@ -10,7 +10,6 @@
  * its output adds.
  */
 #include "extra.h"
-#include "machine/readout.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
@@ -20,6 +19,7 @@
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trials/readout.h"
 
 #include <math.h>
 #include <stdio.h>

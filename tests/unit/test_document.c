@@ -1,6 +1,6 @@
 /* Documents: blocks that were filled once, in both forms. */
 #include "attn.h"
-#include "machine/document.h"
+#include "tables/document.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -2,8 +2,8 @@
  * and shards, come to the same bytes and hand back the same values. */
 #include "base/memory.h"
 #include "extra.h"
-#include "machine/frame.h"
-#include "machine/stream.h"
+#include "frame/frame.h"
+#include "frame/stream.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -5,7 +5,7 @@
  */
 #include "base/random.h"
 #include "extra.h"
-#include "machine/parts.h"
+#include "frame/parts.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"
 #include "tests/support/kept.h"

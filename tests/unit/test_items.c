@@ -1,7 +1,7 @@
 /* test_items.c - items of JSON Lines, CSV and TSV: what is taken, what each fault is called, shards
  * and pipes. */
 #include "extra.h"
-#include "machine/question_internal.h"
+#include "frame/question_internal.h"
 #include "stream/items_internal.h"
 #include "stream/record_keys_internal.h"
 #include "tests/support/suite.h"

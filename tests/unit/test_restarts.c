@@ -2,7 +2,6 @@
  * test_restarts.c - what begins in the middle of a model, as experiments do, has the bits of what
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
-#include "sites/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"
@@ -10,6 +9,7 @@
 #include "tests/support/suite.h"
 #include "tool.h"
 #include "trace/site_set.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_significance.c - p values and false discovery rates, against mpmath, scipy and statsmodels.
  */
-#include "machine/significance.h"
+#include "means/significance.h"
 
 #include "tests/support/suite.h"
 

@@ -6,7 +6,6 @@
 #include "attn.h"
 #include "extra.h"
 #include "input/sequence.h"
-#include "sites/trial.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
@@ -14,6 +13,7 @@
 #include "tests/support/suite.h"
 #include "trace/blocks_internal.h"
 #include "trace/model_stack.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  *     const struct attn_param_list attn_lens_params = ATTN_PARAM_LIST("Lens", rows);
  *
  * The folder that defines a struct of arguments also defines its list. A question names the lists
- * that it uses, and the offset of each struct in its arguments (machine/question.h).
+ * that it uses, and the offset of each struct in its arguments (frame/question.h).
  *
  * Texts name parameters in backquotes: `heads_out`, which the command line shows as --heads-out.
  */

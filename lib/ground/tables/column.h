@@ -126,8 +126,7 @@ struct attn_column {
     enum attn_column_role role;
     /* set of enum attn_column_trait; 0: reals are averaged, other columns name the row */
     unsigned traits;
-    uint64_t
-        shown; /* of a question: the flags of which one must hold (machine/frame.h); 0: always */
+    uint64_t shown; /* of a question: the flags of which one must hold (frame/frame.h); 0: always */
     const void *later[7]; /* NULL: reserved for fields of later versions */
 };
 

@@ -1,4 +1,4 @@
-"""What questions take, as the library tells it (machine/question.h): values of Python into structs of C."""
+"""What questions take, as the library tells it (frame/question.h): values of Python into structs of C."""
 from __future__ import annotations
 
 import keyword

@@ -8,13 +8,13 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
+#include "frame/questions_internal.h"
 #include "gradient/backward.h"
-#include "machine/part_sums.h"
-#include "machine/questions_internal.h"
 #include "model/config_internal.h"
 #include "params/param_internal.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
+#include "trials/part_sums.h"
 
 #include <string.h>
 

@@ -42,7 +42,7 @@
 #include "tables/table.h"
 #include "trace/lists.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* The kinds of parts. X(ID, number, name) */
 #define ATTN_ABLATE_BY_MAP(X)                                                                      \

@@ -6,9 +6,11 @@
 #include "ablate/ablate.h"
 #include "base/random.h"
 #include "edits/edits_internal.h"
-#include "machine/frame.h"
-#include "machine/parts.h"
-#include "machine/questions_internal.h"
+#include "frame/frame.h"
+#include "frame/parts.h"
+#include "frame/questions_internal.h"
+
+extern const struct attn_question attn_question_ablate;
 
 /* `take_item` of both procedures. */
 enum attn_status attn_ablate_take_item(void *args, struct attn_request *request,

@@ -5,7 +5,7 @@
  */
 #include "ablate/ablate_internal.h"
 
-#include "machine/parts.h"
+#include "frame/parts.h"
 #include "towers/prompt/picture_prompt.h"
 
 #include <stdio.h>

@@ -7,13 +7,13 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/number.h"
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
 #include "measures/parks.h"
 #include "model/config_internal.h"
-#include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
+#include "trials/trial.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -58,7 +58,7 @@
 #include "tables/table.h"
 #include "trace/lists.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 struct attn_align_args {
     size_t size; /* size of this struct */

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "align/align.h"
-#include "machine/frame.h"
-#include "machine/text_words.h"
+#include "frame/frame.h"
+#include "frame/text_words.h"
 #include "measures/links.h"
 
 /* A text, its words, and the word of each token. */

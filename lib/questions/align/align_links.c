@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "machine/rows.h"
+#include "means/rows.h"
 #include "measures/decompose.h"
 #include "measures/links.h"
 #include "measures/parks.h"

@@ -3,7 +3,7 @@
 #include "attribute/attribute_internal.h"
 
 #include "base/text/given.h"
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
 
 static const int methods[] = {ATTN_ATTRIBUTE_DLA,          ATTN_ATTRIBUTE_SALIENCY,
                               ATTN_ATTRIBUTE_GRAD_X_INPUT, ATTN_ATTRIBUTE_IG,

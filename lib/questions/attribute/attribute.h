@@ -114,7 +114,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* The scores that one head at some queries gives to some keys. Borrowed. */
 struct attn_score_cells {

@@ -5,9 +5,9 @@
 #include "base/status_internal.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
-#include "machine/derivative.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
+#include "trials/derivative.h"
 
 #include <stdio.h>
 #include <string.h>

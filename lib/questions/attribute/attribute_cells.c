@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "machine/derivative.h"
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
+#include "trials/derivative.h"
 
 #include <math.h>
 #include <stdlib.h>

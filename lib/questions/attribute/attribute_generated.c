@@ -4,7 +4,7 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
-#include "machine/rows.h"
+#include "means/rows.h"
 #include "predict/prediction.h"
 #include "run/run_internal.h"
 

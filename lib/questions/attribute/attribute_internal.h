@@ -2,10 +2,12 @@
 #pragma once
 
 #include "attribute/attribute.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "score/generate.h"
 #include "trace/trace_internal.h"
+
+extern const struct attn_question attn_question_attribute;
 
 extern const struct attn_procedure attn_attribute_parts;   /* dla */
 extern const struct attn_procedure attn_attribute_tokens;  /* methods with a row per token */

@@ -13,13 +13,13 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "edits/edits_internal.h"
+#include "frame/parts.h"
 #include "input/position.h"
-#include "machine/parts.h"
-#include "machine/sums.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
-#include "sites/trial.h"
 #include "trace/trace_internal.h"
+#include "trials/sums.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <string.h>

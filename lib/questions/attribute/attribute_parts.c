@@ -20,16 +20,16 @@
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
-#include "machine/derivative.h"
-#include "machine/readout.h"
-#include "machine/sums.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
-#include "sites/trial.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
+#include "trials/derivative.h"
+#include "trials/readout.h"
+#include "trials/sums.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdlib.h>

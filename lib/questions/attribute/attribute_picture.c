@@ -6,10 +6,10 @@
 #include "attribute/attribute_internal.h"
 
 #include "base/status_internal.h"
-#include "machine/derivative.h"
 #include "predict/answer_internal.h"
 #include "towers/before_pictures.h"
 #include "towers/prompt/picture_prompt.h"
+#include "trials/derivative.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,10 +11,10 @@
 #include "base/pool_internal.h"
 #include "forward/rotary.h"
 #include "gradient/backward.h"
-#include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "trace/capture.h"
+#include "trials/readout.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,11 +7,11 @@
 #include "base/status_internal.h"
 #include "gradient/gradient.h"
 #include "kernels/kernels.h"
-#include "machine/derivative.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
+#include "trials/derivative.h"
 
 #include <math.h>
 #include <stdio.h>

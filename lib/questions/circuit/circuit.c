@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "circuit/patch_internal.h"
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
 #include "measures/head_kind.h"
 #include "run/host_internal.h"
 #include "stream/csv_reader.h"

@@ -53,7 +53,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* X(ID, number, name) */
 #define ATTN_CIRCUIT_METHOD_MAP(X)                                                                 \

@@ -14,8 +14,8 @@
 #include "circuit/patch_internal.h"
 #include "circuit/wiring.h"
 #include "predict/answer_internal.h"
-#include "sites/reply.h"
-#include "sites/trial.h"
+#include "trials/reply.h"
+#include "trials/trial.h"
 
 /* The columns of its table: those of scores, then those of circuits that are run. */
 enum {
@@ -75,7 +75,7 @@ struct attn_wire_scores {
     size_t n_point;                   /* points between both texts; 0: the gradient of the base */
     bool is_riemann;       /* the points are k / n_point from the corrupted text, k from 0 */
     bool has_clean_source; /* the base is the corrupted text */
-    size_t kept_bytes;     /* machine/derivative.h */
+    size_t kept_bytes;     /* trials/derivative.h */
     /* [n_writer, n] zeroed; receives the sums of the edges of each writer, by position; or NULL */
     double *places;
 };

@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "machine/derivative.h"
 #include "run/host_internal.h"
+#include "trials/derivative.h"
 
 #include <string.h>
 

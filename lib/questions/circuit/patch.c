@@ -9,9 +9,9 @@
 #include "base/text/given.h"
 #include "circuit/patch_internal.h"
 #include "figures/table_grid.h"
+#include "frame/questions_internal.h"
 #include "gradient/backward.h"
 #include "input/position.h"
-#include "machine/questions_internal.h"
 #include "run/input_params.h"
 #include "trace/trace_internal.h"
 

@@ -69,7 +69,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* X(ID, number, name) */
 #define ATTN_PATCH_METHOD_MAP(X)                                                                   \

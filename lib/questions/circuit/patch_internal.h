@@ -4,10 +4,12 @@
 
 #include "circuit/patch.h"
 #include "circuit/wiring.h"
-#include "machine/frame.h"
-#include "machine/part_sums.h"
-#include "machine/parts.h"
-#include "sites/reply.h"
+#include "frame/frame.h"
+#include "frame/parts.h"
+#include "trials/part_sums.h"
+#include "trials/reply.h"
+
+extern const struct attn_question attn_question_patch;
 
 /* Why a part is patched: not at all; in exact patching; to check one of the largest estimates; or
  * to check a randomly drawn part. */

@@ -4,13 +4,13 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
-#include "sites/trial.h"
 #include "trace/places_internal.h"
+#include "trials/readout.h"
+#include "trials/trial.h"
 
 #include <assert.h>
 #include <math.h>

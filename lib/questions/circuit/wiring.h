@@ -16,8 +16,8 @@
  */
 #pragma once
 
+#include "frame/parts.h"
 #include "kernels/linear.h"
-#include "machine/parts.h"
 #include "run/run_internal.h"
 #include "trace/capture.h"
 

@@ -9,16 +9,16 @@
 #include "diff/pair.h"
 #include "forward/logit_rows.h"
 #include "forward/session.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "kernels/kernels.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
 #include "predict/logits.h"
 #include "predict/prediction.h"
-#include "sites/trial.h"
 #include "tables/table_internal.h"
 #include "towers/prompt/picture_prompt.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
+#include "trials/trial.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -31,7 +31,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 struct attn_diff_args {
     size_t size;                        /* size of this struct */

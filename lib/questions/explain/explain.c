@@ -11,8 +11,8 @@
 #include "base/text/given.h"
 #include "forward/rotary.h"
 #include "kernels/kernels.h"
-#include "machine/sums.h"
 #include "trace/trace_internal.h"
+#include "trials/sums.h"
 
 #include <assert.h>
 #include <math.h>

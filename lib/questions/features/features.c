@@ -9,16 +9,16 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "machine/frame.h"
-#include "machine/parts.h"
-#include "machine/questions_internal.h"
-#include "machine/sums.h"
+#include "frame/frame.h"
+#include "frame/parts.h"
+#include "frame/questions_internal.h"
 #include "measures/head_cards_internal.h"
 #include "run/host_internal.h"
 #include "stream/items_internal.h"
 #include "tables/text_table.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
+#include "trials/sums.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,15 +8,15 @@
 #include "base/status_internal.h"
 #include "base/text/number.h"
 #include "figures/table_axis.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "input/sequence.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
 #include "measures/run_measures.h"
-#include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"
 #include "trace/location_internal.h"
 #include "trace/trace_internal.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdio.h>

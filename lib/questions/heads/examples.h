@@ -3,7 +3,7 @@
  * from each part of the distribution below them.
  *
  *     struct attn_examples_args args = ATTN_EXAMPLES_ARGS_DEFAULT;
- *     args.study = &study;                                   // machine/study.h
+ *     args.study = &study;                                   // means/study.h
  *     request.selection.heads = "2.5,3.*";
  *     attn_examples(host, &request, &args, &table, &err);
  *
@@ -29,7 +29,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* How the values of the rows of a text make the value of the text. */
 enum attn_examples_over { ATTN_EXAMPLES_MAX = 0, ATTN_EXAMPLES_MEAN = 1 };

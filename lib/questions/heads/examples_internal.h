@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "frame/frame.h"
 #include "heads/examples.h"
-#include "machine/frame.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
 #include "model/config_fields.h"

@@ -3,12 +3,12 @@
 #include "base/memory.h"
 #include "base/text/escape.h"
 #include "forward/session_internal.h"
-#include "machine/readout.h"
-#include "machine/rows.h"
+#include "means/rows.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/host_internal.h"
 #include "trace/places_internal.h"
+#include "trials/readout.h"
 
 #include <inttypes.h>
 #include <string.h>

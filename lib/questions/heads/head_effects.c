@@ -6,9 +6,9 @@
 
 #include "attribute/attribute.h"
 #include "base/text/list.h"
-#include "circuit/patch.h"
-#include "machine/questions.h"
-#include "machine/questions_internal.h"
+#include "circuit/patch_internal.h"
+#include "frame/questions.h"
+#include "frame/questions_internal.h"
 #include "params/param_internal.h"
 #include "tables/table_internal.h"
 #include "trace/location_internal.h"

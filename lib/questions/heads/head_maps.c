@@ -7,12 +7,12 @@
 #include "base/pool_internal.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
-#include "machine/readout.h"
 #include "measures/decompose.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
+#include "trials/readout.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "machine/frame.h"
+#include "frame/frame.h"
 
 /* The folded factors of the heads of a layer. Those of a head are contiguous. Owned by a frame. */
 struct attn_layer_factors {

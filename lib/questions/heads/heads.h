@@ -61,7 +61,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* Bits: what heads do for an answer, as other questions find it. */
 enum attn_heads_effect {

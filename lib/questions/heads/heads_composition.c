@@ -9,9 +9,9 @@
 
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "frame/questions_internal.h"
 #include "heads/head_maps.h"
 #include "kernels/linear.h"
-#include "machine/questions_internal.h"
 #include "measures/decompose.h"
 #include "run/host_internal.h"
 

@@ -4,10 +4,12 @@
  * to these files and to head_measures.c. */
 #pragma once
 
+#include "frame/frame.h"
+#include "frame/parts.h"
 #include "heads/heads.h"
-#include "machine/frame.h"
-#include "machine/parts.h"
 #include "measures/head_mix.h"
+
+extern const struct attn_question attn_question_heads;
 
 /* --- The table (heads_table.c) ---------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
-#include "machine/questions_internal.h"
+#include "frame/questions_internal.h"
 #include "params/param_internal.h"
 #include "run/host_internal.h"
 #include "score/generate.h"

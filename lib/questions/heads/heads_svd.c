@@ -6,13 +6,13 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
+#include "frame/questions_internal.h"
 #include "heads/head_maps.h"
-#include "machine/questions_internal.h"
-#include "machine/readout.h"
 #include "measures/decompose.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
+#include "trials/readout.h"
 
 #include <math.h>
 #include <stdlib.h>

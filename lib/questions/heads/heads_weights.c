@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "frame/questions_internal.h"
 #include "heads/head_maps.h"
-#include "machine/questions_internal.h"
 #include "run/host_internal.h"
 
 struct weights {

@@ -9,10 +9,10 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
-#include "sites/trial.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "trace/capture.h"
+#include "trials/trial.h"
 
 #include <stdlib.h>
 

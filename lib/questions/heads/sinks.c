@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "machine/parts.h"
-#include "machine/questions_internal.h"
+#include "frame/parts.h"
+#include "frame/questions_internal.h"
 #include "measures/parks.h"
 #include "trace/trace_internal.h"
 

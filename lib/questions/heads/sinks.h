@@ -15,7 +15,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 enum attn_sinks_by {
     ATTN_SINKS_BY_HEAD = 0,

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "inspect/inspection.h"
-#include "machine/document.h"
+#include "tables/document.h"
 
 struct attn_shown_inspection {
     const char *name;             /* name of the model or file, as the user typed it */

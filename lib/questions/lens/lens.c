@@ -11,19 +11,19 @@
 #include "formats/ndarray.h"
 #include "formats/safetensors.h"
 #include "forward/session_internal.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "kernels/kernels.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
-#include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
+#include "trials/readout.h"
+#include "trials/trial.h"
 
 #include <stdio.h>
 #include <string.h>

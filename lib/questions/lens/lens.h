@@ -19,7 +19,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* Columns beside each reading, a set of these: entropy of its distribution q, and the divergence
  * sum p ln(p / q) of the model's own prediction p, the last row. */

@@ -2,8 +2,8 @@
  * the last one, lens_table.c has the table. Private to lens*.c. */
 #pragma once
 
+#include "frame/frame.h"
 #include "lens/lens.h"
-#include "machine/frame.h"
 
 struct attn_lens_run {
     struct attn_frame frame; /* its session computes readings with the output layer */

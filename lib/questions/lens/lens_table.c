@@ -1,11 +1,11 @@
 /* lens_table.c - the table of a lens: its columns, rows and pictures. */
 #include "lens/lens_internal.h"
 
-#include "machine/frame.h"
+#include "frame/frame.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "sites/reply.h"
 #include "trace/trace_internal.h"
+#include "trials/reply.h"
 
 enum {
     STACK,

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/text/given.h"
 #include "figures/table_axis.h"
-#include "machine/questions.h"
-#include "machine/rows.h"
+#include "frame/questions.h"
+#include "means/rows.h"
 #include "model/config_internal.h"
 #include "tables/table_internal.h"
 

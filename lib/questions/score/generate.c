@@ -5,16 +5,16 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "forward/session_internal.h"
+#include "frame/frame.h"
+#include "frame/questions.h"
+#include "frame/questions_internal.h"
 #include "kernels/kernels.h"
-#include "machine/frame.h"
-#include "machine/questions.h"
-#include "machine/questions_internal.h"
 #include "model/config_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/layer_attention.h"
-#include "sites/trial.h"
 #include "tokenizer/tokenizer_internal.h"
+#include "trials/trial.h"
 
 #include <float.h>
 #include <math.h>

@@ -21,7 +21,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* Called with each token when it is generated. TEXT [size] is the text that this token completed:
  * incomplete UTF-8 characters and possible beginnings of a stop text are held back. A last call,

@@ -7,13 +7,13 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "kernels/kernels.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
 #include "predict/logits.h"
-#include "sites/trial.h"
 #include "talk/chat.h"
 #include "towers/prompt/picture_prompt.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@
  * which are missing if a token has no score, their number tokens, and the columns of `measures`.
  * Words are characters without white space, or those that the item lists.
  *
- * Over items (machine/study.h) it has one row, or one per group. The first valid item determines
+ * Over items (means/study.h) it has one row, or one per group. The first valid item determines
  * the columns for all items:
  *
  *     a target        metric, at the item's `at`; right, 1 if the foil is less probable, or without
@@ -59,7 +59,7 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 /* How the scores of tokens or words are combined to the score of an item. */
 enum attn_score_by {

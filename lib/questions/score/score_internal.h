@@ -2,9 +2,11 @@
  * the words of both. Private to lib/questions/score. */
 #pragma once
 
-#include "machine/frame.h"
+#include "frame/frame.h"
 #include "score/score.h"
 #include "stream/token_reader.h"
+
+extern const struct attn_question attn_question_score;
 
 extern const struct attn_procedure attn_score_items, attn_score_words;
 

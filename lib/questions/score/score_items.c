@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/list.h"
+#include "frame/frame.h"
+#include "frame/questions_internal.h"
 #include "input/position.h"
-#include "machine/frame.h"
-#include "machine/questions_internal.h"
 #include "predict/logits.h"
-#include "sites/trial.h"
 #include "stream/items_internal.h"
 #include "tokenizer/words.h"
+#include "trials/trial.h"
 
 #include <math.h>
 #include <stdio.h>

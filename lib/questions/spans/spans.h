@@ -8,7 +8,7 @@
  *     const struct attn_places places = {.items = spans, .n = 2};
  *     const struct attn_question_call asked = {"spans", host, &request, &args};
  *     request.reading.places = &places;
- *     attn_question_ask(&asked, &table, NULL, &err); // machine/questions.h
+ *     attn_question_ask(&asked, &table, NULL, &err); // frame/questions.h
  */
 #ifndef ATTN_SPANS_SPANS_H
 #define ATTN_SPANS_SPANS_H
@@ -16,7 +16,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* machine/study.h */
+struct attn_study_args; /* means/study.h */
 
 enum attn_spans_by { ATTN_SPANS_BY_HEAD = 0, ATTN_SPANS_BY_SPAN = 1, ATTN_SPANS_BY_STEP = 2 };
 

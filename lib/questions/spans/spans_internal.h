@@ -3,8 +3,8 @@
 #pragma once
 
 #include "attribute/attribute_generated.h"
-#include "machine/frame.h"
-#include "machine/parts.h"
+#include "frame/frame.h"
+#include "frame/parts.h"
 #include "spans/spans.h"
 
 /* What is measured of a row, in the order of the columns. */

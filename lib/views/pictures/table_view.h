@@ -84,7 +84,7 @@ struct attn_table_picture {
     const struct attn_table *lens, *life;
     const struct attn_head_cards *cards; /* for the atlas of a page */
     size_t n_sharing; /* for ATTN_FIGURE_CIRCUIT: heads that share a key head; 0: none do */
-    /* Room for words that the fields above may point to (machine/questions.h). */
+    /* Room for words that the fields above may point to (frame/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
     bool has_models; /* `model` has the names of two models, and is shown as it is */
 };
