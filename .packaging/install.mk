@@ -1,6 +1,6 @@
 # install.mk - what is installed below PREFIX, and removed.
 
-PUBLIC_HEADERS := extra.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h)
+PUBLIC_HEADERS := ask.h base/api.h $(sort $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h lib/ask.h))
 home_of = $(firstword $(wildcard lib/$(1) lib/*/$(1)))
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli

@@ -74,7 +74,7 @@ static const char *site_name(size_t i)
 
 static const char *measure_name(size_t i)
 {
-    return i < ATTN_N_MEASURE ? attn_measure_name(attn_measure_order[i]) : NULL;
+    return i < (size_t)attn_measures_n() ? attn_measure_name(attn_measure_shown((int)i)) : NULL;
 }
 
 static const char *colormap_name(size_t i)

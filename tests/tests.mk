@@ -325,6 +325,7 @@ layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the laye
 
 symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library exports
 	@tests/tools/check_symbols.sh
+	@tests/tools/list_functions.sh >/dev/null
 
 headers: $(BUILD)/libattn.so ## check that every header stands alone, and that examples in public ones compile
 	@tests/tools/check_headers.sh

@@ -28,10 +28,10 @@ static bool make_format(size_t i, struct topic_row *row)
 
 static bool make_measure(size_t i, struct topic_row *row)
 {
-    if (i >= ATTN_N_MEASURE)
+    if (i >= (size_t)attn_measures_n())
         return false;
-    snprintf(row->name, sizeof row->name, "%s", attn_measure_name(attn_measure_order[i]));
-    row->text = attn_measure_help(attn_measure_order[i]);
+    snprintf(row->name, sizeof row->name, "%s", attn_measure_name(attn_measure_shown((int)i)));
+    row->text = attn_measure_help(attn_measure_shown((int)i));
     return true;
 }
 

@@ -41,7 +41,7 @@ static inline void use(int32_t id, size_t begin, size_t end)
 /* The names that have other types in other headers. */
 #if defined IN_base_status_h
 static struct attn_model_options options;
-#elif defined IN_machine_questions_h || defined IN_figures_table_picture_h
+#elif defined IN_frame_questions_h || defined IN_figures_table_picture_h
 static struct attn_picture_options options;
 #else
 static struct attn_session_options options;
@@ -76,8 +76,12 @@ static struct attn_table_picture picture;
 #elif defined IN_attribute_attribute_generated_h
 static struct attn_attribute_args args;
 static struct attn_table *matrix;
-#elif defined IN_machine_questions_h
+#elif defined IN_frame_questions_h
 static struct attn_lens_args args;
+#endif
+#ifdef ATTN_ASK_H
+static float *sums;
+static const struct attn_dims *sizes;
 #endif
 #ifdef IN_live_live_h
 static struct attn_picture_options picture;

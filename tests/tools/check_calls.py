@@ -60,7 +60,7 @@ def echo_callback(name, kind, result, parameters):
 def source():
     maker = load("make_binding.py")
     header = maker.Header()
-    lines = ['#include "extra.h"', "#include <string.h>", "",
+    lines = ['#include "ask.h"', "#include <string.h>", "",
              f"{EXPORTED} unsigned char echo_arguments[{BUFFER}], echo_result[{BUFFER}];",
              f"{EXPORTED} size_t echo_n_byte;", "",
              "static void store(const void *bytes, size_t size)", "{",

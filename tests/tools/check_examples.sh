@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_examples.sh - the examples in the headers of attn.h and extra.h compile against these headers alone, as C11
+# check_examples.sh - the examples in the headers of attn.h, extra.h and ask.h compile against these headers alone, as C11
 # without extensions, and call only functions that libattn.so exports.
 #
 #   check_examples.sh [HEADER...]      HEADER: as attn.h names it, "run/host.h"; all of them by default
@@ -64,9 +64,11 @@ extract() { # HEADER
 mkdir -p "$scratch/include/attn"
 ln -s "$PWD"/lib/*.h "$PWD"/lib/*/*/ "$scratch/include/attn"
 stable=$(echo attn.h && includes_of lib/attn.h)
+extra=$(echo extra.h && includes_of lib/extra.h)
 n_example=0 objects=()
-for header in ${*:-$stable $(includes_of lib/extra.h | grep -vxF attn.h)}; do
-    all=extra.h
+for header in ${*:-$stable $(printf '%s\n' "$extra" "$(includes_of lib/ask.h)" | LC_ALL=C sort -u | grep -vxF "$stable")}; do
+    all=ask.h
+    ! grep -qxF "$header" <<<"$extra" || all=extra.h
     ! grep -qxF "$header" <<<"$stable" || all=attn.h
     extract "$header" >"$scratch/body"
     [ -s "$scratch/body" ] || continue

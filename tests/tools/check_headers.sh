@@ -3,8 +3,8 @@
 # as C++17 without extensions.
 #
 # A public header holds public things alone; x_internal.h holds what x.h declares for the library.
-# Public are the headers that lib/attn.h and lib/extra.h name, and base/api.h, whose macros they are
-# written with. lib/ground/base/os/wasi.h is for another system. What attn.h names does not include what extra.h names.
+# Public are the headers that lib/attn.h, lib/extra.h and lib/ask.h name, and base/api.h, whose macros they are
+# written with. lib/ground/base/os/wasi.h is for another system. What attn.h names does not include what extra.h names, nor that what ask.h names.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -26,7 +26,7 @@ while read -r header; do
 done < <(find lib cmd tests/support -name '*.h' ! -name wasi.h | LC_ALL=C sort)
 
 # Programs in C and C++ include them, without extensions of a compiler.
-for header in attn.h extra.h; do
+for header in attn.h extra.h ask.h; do
     for language in 'c c11' 'c++ c++17'; do
         read -r kind standard <<<"$language"
         echo "#include \"$header\"" |
@@ -44,10 +44,11 @@ path_of() { # HEADER
 }
 
 stable=$(echo base/api.h && includes_of lib/attn.h)
-public=$(echo "$stable" && includes_of lib/extra.h | grep -vxF attn.h)
-for header in attn.h extra.h $public; do
-    may_include=$public
-    [ $header != extra.h ] || may_include="attn.h $public"
+extra=$(echo "$stable" && echo attn.h && includes_of lib/extra.h)
+ask=$(echo "$extra" && echo extra.h && includes_of lib/ask.h)
+for header in ask.h $(LC_ALL=C sort -u <<<"$ask"); do
+    may_include=$ask
+    ! grep -qxF "$header" <<<"$extra"$'\n'extra.h || may_include=$extra
     ! grep -qxF "$header" <<<"$stable" || may_include=$stable
     path=$(path_of "$header")
     lines=$(wc -l <"$path")

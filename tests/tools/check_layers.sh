@@ -87,7 +87,7 @@ check_includes() {
             continue
         fi
         case $file in
-        lib/attn.h | lib/extra.h | lib/tool.h | lib/parts.[ch] | lib/core_parts.c) ;; # these list the rows of all rooms
+        lib/attn.h | lib/extra.h | lib/ask.h | lib/tool.h | lib/parts.[ch] | lib/core_parts.c) ;; # these list the rows of all rooms
         lib/*)
             layer=${file#lib/*/} layer=${layer%%/*}
             if [ "lib/${folder_of[$layer]-}/$layer" = "${file:0:$((5 + ${#folder_of[$layer]} + ${#layer}))}" ]; then
@@ -132,7 +132,7 @@ check_texts() {
 }
 
 # Numbers of blocks, of which a layer of a decoder with a source has two, are known to four rooms; the
-# others ask by location (trace/places_internal.h). The blocks of kernels are those of quantized weights.
+# others ask by location (trace/places_extra.h). The blocks of kernels are those of quantized weights.
 check_blocks() {
     local line
     local known='#include "trace/blocks_internal\.h"|\battn_location_(of_)?block\b|\battn_model_stack_of\b|\bdims(\.|->)(has_pairs\b|is_cross\[)'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_symbols.sh - what libattn.so exports is what lib/attn.h and lib/extra.h declare as ATTN_API,
+# check_symbols.sh - what libattn.so exports is what lib/attn.h, lib/extra.h and lib/ask.h declare as ATTN_API,
 # and what tests/install/symbols lists, each after its header: no more, no less. So each change of
-# the interface, and each move from one header to the other, is seen in a diff.
+# the interface, and each move from one header to another, is seen in a diff.
 #
 #   check_symbols.sh [--refresh]      --refresh writes the list
 set -eu
@@ -19,13 +19,15 @@ declared_in() {
 }
 
 declared_in attn.h >"$scratch/stable"
-declared_in extra.h >"$scratch/declared"
+declared_in extra.h >"$scratch/extra"
+declared_in ask.h >"$scratch/declared"
 node=@@LIBATTN_$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/ground/base/version.h)
 nm -D --defined-only "$build/libattn.so" | awk -v node="${node#@@}" '$NF != node && $(NF - 1) != "A" { print $NF }' | LC_ALL=C sort -u >"$scratch/versioned"
 sed "s/$node$//" "$scratch/versioned" >"$scratch/exported"
 {
     sed 's/^/attn.h   /' "$scratch/stable"
-    LC_ALL=C comm -13 "$scratch/stable" "$scratch/declared" | sed 's/^/extra.h  /'
+    LC_ALL=C comm -13 "$scratch/stable" "$scratch/extra" | sed 's/^/extra.h  /'
+    LC_ALL=C comm -13 "$scratch/extra" "$scratch/declared" | sed 's/^/ask.h    /'
 } >"$scratch/list"
 
 status=0

@@ -4,7 +4,15 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-# Prints "NAME|HEADER|PROTOTYPE|TEXT" for each ATTN_API of a header.
+# Prints the path of HEADER below lib: it is in lib or in a room.
+path_of() { # HEADER
+    local path
+    for path in "lib/$1" lib/*/"$1"; do
+        [ ! -e "$path" ] || { echo "${path#lib/}" && return; }
+    done
+}
+
+# Prints "NAME|HEADER|PROTOTYPE|TEXT" for each ATTN_API of a header, its path below lib.
 list_header() { # HEADER
     awk -v header="$1" '
         function tidy(s) { gsub(/\/\*|\*\//, "", s); gsub(/[ \t]+/, " ", s); sub(/^ /, "", s); sub(/ $/, "", s); return s }
@@ -35,17 +43,17 @@ list_header() { # HEADER
 functions=$(mktemp)
 trap 'rm -f "$functions"' EXIT
 while read -r header; do
-    list_header "$header"
-done < <(sed -nE 's/^#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h | LC_ALL=C sort -u; echo extra.h; echo attn.h) >"$functions"
+    list_header "$(path_of "$header")"
+done < <(sed -nE 's/^#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h lib/ask.h | LC_ALL=C sort -u) >"$functions"
 
 cat <<'END'
 # The C functions
 
 This page is made from the headers, which say all of it: a function's failures, what it owns, the fields of its structs.
 [lib/README.md](../../../lib/README.md) says where everything is. The functions of `attn.h` stay while `ATTN_ABI` does
-([what stays](stability.md)); those of `extra.h` may change with the first two numbers of the version.
+([what stays](stability.md)); those of `extra.h` and `ask.h` may change with the first two numbers of the version.
 END
-for interface in attn.h extra.h; do
+for interface in attn.h extra.h ask.h; do
     printf '\n## attn/%s\n\n| function | header | |\n|---|---|---|\n' "$interface"
     while read -r _ name; do
         IFS='|' read -r _ header declaration said < <(grep "^$name|" "$functions") ||

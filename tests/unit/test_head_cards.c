@@ -202,7 +202,7 @@ static void add_block(const struct attn_page_heads *page, size_t i)
     ck_assert_int_eq(attn_sink_create_memory(&head->block, NULL), ATTN_OK);
     attn_sink_write(head->block, bytes, BLOCK);
     head->n_byte = BLOCK;
-    for (size_t m = 0; m < ATTN_N_MEASURE; m++)
+    for (size_t m = 0; m < ATTN_MOST_MEASURE; m++)
         head->values[m] = (double)NAN;
 }
 

@@ -17,6 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
+static attn_measure_set all_measures(void)
+{
+    attn_measure_set set = 0;
+
+    ck_assert_int_eq(attn_measures_parse("all", &set, NULL), ATTN_OK);
+    return set;
+}
+
 enum { N_RECORD = 60, MOST_NUMBERS = 1 << 20 };
 
 /* --- Records in, results out ------------------------------------------------------------------ */
@@ -242,7 +250,7 @@ static struct attn_many_options all_of(const struct attn_request *request)
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
     options.request = request;
-    options.measures = ATTN_MEASURES_ALL;
+    options.measures = all_measures();
     options.keeps_tensors = true;
     options.has_surprisal = true;
     options.has_logits = true;
@@ -390,7 +398,7 @@ START_TEST(gives_logits_after_a_position)
                             .n_vocab = 23};
         struct attn_error err = {0};
 
-        options.measures = pass == 2 ? ATTN_MEASURES_ALL : 0;
+        options.measures = pass == 2 ? all_measures() : 0;
         ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);
         for (size_t i = 0; i < N_RECORD; i++) {
             const size_t n = inputs[i].n_id, last = n - 1;
@@ -477,7 +485,7 @@ START_TEST(a_text_without_the_word_fails_alone)
 
     request.selection.queries.text = "cat";
     options.request = &request;
-    options.measures = ATTN_MEASURES_ALL;
+    options.measures = all_measures();
     ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);
     ck_assert_int_eq(many.failures[0], ATTN_REASON_NONE);
     ck_assert_int_eq(many.failures[1], ATTN_REASON_NO_FIT);

@@ -4,7 +4,7 @@
  */
 #include "attn.h"
 #include "base/random.h"
-#include "measures/metric.h"
+#include "measures/measure_rows.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -56,10 +56,10 @@ static void fill(struct matrix *m, size_t window, bool is_mutual)
 /* Returns the measure called NAME. */
 static const struct attn_metric *find_metric(const char *name)
 {
-#define RETURN_IF_NAMED(id)                                                                        \
+#define RETURN_IF_NAMED(row, number, label, id, ...)                                               \
     if (strcmp(attn_metric_##id.name, name) == 0)                                                  \
         return &attn_metric_##id;
-    ATTN_METRIC_MAP(RETURN_IF_NAMED)
+    ATTN_MEASURE_MAP(RETURN_IF_NAMED)
 #undef RETURN_IF_NAMED
     return NULL;
 }

@@ -4,33 +4,23 @@
 #include "measures/measure.h"
 #include "measures/metric.h"
 
-/* The measures in the order of ATTN_MEASURE_MAP, which is the order in which they are shown. */
-extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
-
 /* The pictures of a text that have a measure each, PICTURE_0 to PICTURE_7, if there are several. */
 enum { ATTN_MOST_MEASURED_PICTURE = 8 };
-#define ATTN_MEASURES_OF_IMAGES(n)                                                                 \
-    (((UINT64_C(1) << ((n) < ATTN_MOST_MEASURED_PICTURE ? (n) : ATTN_MOST_MEASURED_PICTURE)) - 1)  \
-     << ATTN_MEASURE_PICTURE_0)
-/* The measures of tables of pictures, where the token before is no neighbour: those of patches
- * instead. */
-#define ATTN_MEASURES_OF_PICTURES                                                                  \
-    ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \
-                               ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
-     ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
 
-/* The measures that tables of texts with a picture have by default; sinks are shown with
- * `drop_sinks`, those of single pictures where there are several. */
-#define ATTN_MEASURES_OF_PROMPTS                                                                   \
-    ((ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~ATTN_MEASURES_ALL &                                 \
-     ~ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) &                                               \
-     ~ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE))
+/* Returns the measures that have one of TRAITS (enum attn_measure_trait); all that texts without a
+ * picture have; those of the first N pictures of a text; the number of measures, and the one that
+ * is shown in place I. */
+attn_measure_set attn_measures_with(unsigned traits);
+attn_measure_set attn_measures_all(void);
+attn_measure_set attn_measures_of_images(size_t n);
+int attn_measures_n(void);
+enum attn_measure attn_measure_shown(int i);
 
 /* The measurements that compute a set of measures; each metric is computed once. Initialize with
  * zeros. */
 struct attn_measure_group {
-    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
-    struct attn_measurement *items[ATTN_N_MEASURE];    /* [n] own */
+    const struct attn_metric *metrics[ATTN_MOST_MEASURE]; /* [n] */
+    struct attn_measurement *items[ATTN_MOST_MEASURE];    /* [n] own */
     size_t n;
     struct attn_pool *pool; /* or NULL: no threads */
 };
@@ -54,7 +44,7 @@ void attn_measure_group_release(struct attn_measure_group *group);
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                const struct attn_location *at);
 
-/* Fills VALUES [ATTN_N_MEASURE] of AT; NaN for measures whose metric is not in the group. */
+/* Fills VALUES [ATTN_MOST_MEASURE] of AT; NaN for measures whose metric is not in the group. */
 void attn_measure_group_values(const struct attn_measure_group *group,
                                const struct attn_location *at, double *values);
 

@@ -1,4 +1,5 @@
 #include "measures/analysis_internal.h"
+#include "measures/measure_rows.h"
 
 #include "base/status_internal.h"
 #include "base/text/edit_distance.h"
@@ -13,17 +14,16 @@ static const struct {
     const char *name, *help;
     const struct attn_metric *metric;
     int which;
-    bool is_count;
+    unsigned traits;
 } measures[ATTN_N_MEASURE] = {
 #define ROW(id, number, name, metric, which, unit, words, traits, help)                            \
-    [ATTN_MEASURE_##                                                                               \
-        id] = {name, help, &attn_metric_##metric, which, ((traits)&ATTN_MEASURE_COUNTS) != 0},
+    [number] = {name, help, &attn_metric_##metric, which, traits},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW
 };
 
 const enum attn_measure attn_measure_order[ATTN_N_MEASURE] = {
-#define PLACE(id, ...) ATTN_MEASURE_##id,
+#define PLACE(id, number, ...) (enum attn_measure)(number),
     ATTN_MEASURE_MAP(PLACE)
 #undef PLACE
 };
@@ -40,7 +40,7 @@ const char *attn_measure_help(enum attn_measure measure)
 
 bool attn_measure_is_count(enum attn_measure measure)
 {
-    return (unsigned)measure < ATTN_N_MEASURE && measures[measure].is_count;
+    return (unsigned)measure < ATTN_N_MEASURE && (measures[measure].traits & ATTN_OF_COUNT) != 0;
 }
 
 const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which)
@@ -49,9 +49,41 @@ const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *wh
     return measures[measure].metric;
 }
 
+attn_measure_set attn_measures_with(unsigned traits)
+{
+    attn_measure_set set = 0;
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if ((measures[m].traits & traits) != 0)
+            set |= ATTN_MEASURE_BIT(m);
+    return set;
+}
+
+attn_measure_set attn_measures_all(void)
+{
+    return (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~attn_measures_with(ATTN_OF_BESIDE);
+}
+
+attn_measure_set attn_measures_of_images(size_t n)
+{
+    const size_t n_bit = n < ATTN_MOST_MEASURED_PICTURE ? n : ATTN_MOST_MEASURED_PICTURE;
+
+    return (ATTN_MEASURE_BIT(n_bit) - 1) << ATTN_MEASURE_PICTURE_0;
+}
+
+int attn_measures_n(void)
+{
+    return ATTN_N_MEASURE;
+}
+
+enum attn_measure attn_measure_shown(int i)
+{
+    return attn_measure_order[i];
+}
+
 int attn_measures_count(attn_measure_set set)
 {
-    return __builtin_popcountll(set & ATTN_MEASURES_ALL);
+    return __builtin_popcountll(set & attn_measures_all());
 }
 
 /* Returns the index of MEASURE's metric in GROUP; `n` if GROUP lacks it. */
@@ -150,7 +182,7 @@ enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,
         attn_measure_set bits = 0;
 
         if (item.size == strlen("all") && memcmp(item.text, "all", item.size) == 0)
-            bits = ATTN_MEASURES_ALL;
+            bits = attn_measures_all();
         for (int m = 0; m < ATTN_N_MEASURE; m++)
             if (strlen(measures[m].name) == item.size &&
                 memcmp(measures[m].name, item.text, item.size) == 0)

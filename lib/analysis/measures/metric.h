@@ -2,8 +2,8 @@
  * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one
  * event of a trace after the other, in memory that does not grow with the events.
  *
- * A measure is a struct attn_metric, whose name is in ATTN_METRIC_MAP. Here is the entropy of the
- * pattern:
+ * A measure is a struct attn_metric, which a row of measure_rows.h names. Here is the entropy of
+ * the pattern:
  *
  *     enum { N_ROW, ENTROPY, N_TERM };
  *     static bool row(const struct attn_metric_row *row, double *terms)
@@ -107,30 +107,6 @@ struct attn_metric {
     /* Computes VALUES [n_value] from SUMS; NaN if nothing was added. */
     void (*finish)(const double *sums, double *values);
 };
-
-/* The list of measures. Measure NAME is attn_metric_NAME, in head_metrics.c. */
-#define ATTN_METRIC_MAP(X)                                                                         \
-                                                                                                   \
-    X(entropy)                                                                                     \
-    X(max)                                                                                         \
-    X(distance)                                                                                    \
-    X(self)                                                                                        \
-    X(previous)                                                                                    \
-    X(first)                                                                                       \
-    X(duplicate)                                                                                   \
-    X(induction)                                                                                   \
-    X(far)                                                                                         \
-    X(punctuation)                                                                                 \
-    X(next)                                                                                        \
-    X(separator)                                                                                   \
-    X(patches)                                                                                     \
-    X(alignment)                                                                                   \
-    X(sink)                                                                                        \
-    X(picture)
-
-#define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
-ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
-#undef ATTN_METRIC_DECLARE
 
 struct attn_measurement; /* the sums of a measure for each head of a run */
 

@@ -12,7 +12,7 @@
 #include "stream/items_internal.h"
 #include "stream/record_arrays.h"
 #include "stream/records_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

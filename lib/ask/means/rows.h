@@ -5,7 +5,7 @@
 #include "input/sequence.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 
 #include <math.h>
 

@@ -16,7 +16,7 @@
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
  *     struct attn_item_calls calls = {.next = next, .done = done, .user = &lines};
- *     options.request = &request, options.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
+ *     options.request = &request, attn_measures_parse("entropy", &options.measures, &err);
  *     attn_run_many(host, &options, &calls, &err);
  *
  * Each result is bit-identical to that of the request for this input alone: it does not depend on
@@ -76,7 +76,7 @@ struct attn_item_result {
     size_t n_token;                   /* 0 if it failed */
     const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
                                          failed */
-    const float *measures;  /* [n_measure, L, H] in the order of enum attn_measure. NaN for heads
+    const float *measures;  /* [n_measure, L, H] in the order of their numbers. NaN for heads
                                that are not selected, and if a measure needs rows that do not exist;
                                NULL if it failed or no measures were requested */
     const double *exact;    /* the measures before they are rounded to float */

@@ -698,7 +698,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     item->exact = values = attn_alloc(n * n_cell, sizeof *item->exact, err);
     if (!item->measures || !item->exact)
         return ATTN_NO_MEMORY;
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+    for (int m = 0; m < ATTN_MOST_MEASURE; m++) {
         if ((task->options.measures & ATTN_MEASURE_BIT(m)) == 0)
             continue;
         find_measure(task, item, (enum attn_measure)m, values);

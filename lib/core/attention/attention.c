@@ -3,7 +3,7 @@
 #include "attention/keys.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/site_set.h"
 
 #include <math.h>

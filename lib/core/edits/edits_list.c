@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "model/model_internal.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 
 #include <string.h>
 

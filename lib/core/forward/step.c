@@ -10,7 +10,7 @@
 #include "base/pool_internal.h"
 #include "forward/forward_internal.h"
 #include "trace/blocks_internal.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>

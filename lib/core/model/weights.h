@@ -11,7 +11,7 @@
 #include "formats/safetensors.h"
 #include "kernels/linear.h"
 #include "model/family.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 
 #include <stddef.h>
 

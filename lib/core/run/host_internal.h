@@ -4,6 +4,7 @@
 #include "input/input.h"
 #include "model/model_parts.h"
 #include "predict/answer.h"
+#include "run/host_extra.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
 
@@ -39,17 +40,7 @@ struct attn_host {
 /* Whether ADDRESS is in the mapped weights of HOST or of its other tower. Async-signal-safe. */
 bool attn_host_owns_address(const struct attn_host *host, const void *address);
 
-/* Returns the threads for about MULTIPLY_ADDS multiplications: the pool, or NULL if starting
- * threads would cost more than it saves. */
-struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);
-
-/* Checks that HOST has a model. ATTN_INVALID at ATTN_STAGE_MODEL if not. */
-enum attn_status attn_host_check_model(const struct attn_host *host, struct attn_error *err);
-
-/* Returns ATTN_CANCELED if the caller has asked to stop. */
-enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
-
-/* Its number of threads, the caller's included. */
+/* Returns the number of its threads, the caller's included. */
 int attn_host_n_thread(const struct attn_host *host);
 
 /* Checks that none of the outputs ITEMS [n] is a file that the host's model was read from;

@@ -2,7 +2,7 @@
  * blocks_internal.h - layers by the number of their block, for the rooms trace, model, forward and
  * gradient alone (tests/tools/check_layers.sh). A layer of a decoder that attends to a source is
  * two blocks: block 2N attends to the text and has no MLP, block 2N + 1 attends to the source.
- * Other rooms ask by location: trace/places_internal.h.
+ * Other rooms ask by location: trace/places_extra.h.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* location.c - see location_internal.h, places_internal.h and blocks_internal.h. */
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 
 #include "tables/table_internal.h"
 #include "trace/blocks_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "base/text/list.h"
 #include "base/text/number.h"
 #include "trace/blocks_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 
 #include <assert.h>
 #include <string.h>

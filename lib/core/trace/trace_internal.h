@@ -6,9 +6,10 @@
 #include "trace/capture.h"
 #include "trace/edit.h"
 #include "trace/lists.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 #include "trace/model_stack.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
+#include "trace/rows_extra.h"
 #include "trace/selection.h"
 #include "trace/site.h"
 #include "trace/site_set.h"
@@ -340,36 +341,9 @@ void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool
 void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
                             const struct attn_dims *dims, float *stream);
 
-/*
- * Goes through the unmasked cells of a row of an event.
- *
- *     struct attn_row row = attn_event_row(event, r);
- *     struct attn_cells cells;
- *     while (attn_row_next(&row, &cells)) // in ascending order, without masked cells
- *         ... cells.values [cells.n] belong to the columns from cells.first on ...
- *
- * A row that only a causal mask cuts gives one struct attn_cells; a sparse row gives several.
- */
-
-/* Cells of neighbouring columns; n >= 1. */
-struct attn_cells {
-    size_t first, n;     /* column of the first cell; number of cells */
-    const float *values; /* [n] */
-};
-
-struct attn_row {
-    const float *values; /* [n] */
-    const int32_t *keys; /* [n] the columns, in ascending order; NULL: they are 0 .. n-1 */
-    size_t n;
-    size_t at; /* index of the first cell that attn_row_next has not returned */
-};
-
-/* Returns row R of EVENT, counted from 0. Borrows from the event. */
-struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r);
-
-/* Returns in CELLS the next cells of neighbouring columns, as many as there are; false at the end
- * of the row. */
-bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
+/* Whether the model of SELECTION has the stack and the layer of AT. */
+bool attn_selection_has_place(const struct attn_selection *selection,
+                              const struct attn_location *at);
 
 /* Whether the weight of row R must be 1: the first query of a causal pattern sees only itself. */
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
@@ -377,10 +351,6 @@ bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
 /* Returns the value of masked cells of SITE in complete rows: 0 in patterns, minus infinity in
  * scores, and NaN in qk if the product was not computed. */
 float attn_site_masked(enum attn_site site);
-
-/* Copies row R of EVENT to OUT [width], with the values of masked cells. Cells beyond WIDTH are
- * left out; OUT may have fewer keys than were fed. */
-void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
 
 /* --- Edits ------------------------------------------------------------------------------------ */
 

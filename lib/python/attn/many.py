@@ -23,7 +23,7 @@ WINDOW = 1024  # at most so many texts are read ahead of the result that is take
 HELD = 64 << 20  # at most so many bytes of tensors wait to be taken, beside those of one hand-over
 TOGETHER = 32  # at most so many results are handed over at once: each hand-over wakes a thread
 
-MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
+MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(64) if lib.attn_measure_name(measure)}
 _OVER = object()
 _READ = {"text", "ids", "image", "continuation", "neutral", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
 _found = reader(c.attn_item_result, "item", "failure", "n_token", "labels", "measures", "n_layer", "n_head", "capture",

@@ -12,7 +12,7 @@
 #include "gradient/backward.h"
 #include "model/config_internal.h"
 #include "params/param_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 #include "trials/part_sums.h"
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 
 #include <stdlib.h>

@@ -20,6 +20,7 @@
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "base/text/number.h"
+#include "frame/asked.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -96,7 +97,7 @@ static const struct attn_dims *dims_of(const struct logit_split *split)
 /* Returns the sites from which z is computed: the values and the weights. */
 static struct attn_site_set pattern_sites(const struct logit_split *split)
 {
-    const bool is_dropped = split->frame.run->attention.layers[0].dropout > 0;
+    const bool is_dropped = attn_asked_is_dropped(split->frame.run);
 
     return ATTN_SITES(ATTN_SITE_V, is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }

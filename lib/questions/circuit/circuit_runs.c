@@ -7,7 +7,7 @@
 #include "circuit/circuit_internal.h"
 
 #include "base/memory.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/text/number.h"
 #include "circuit/patch_internal.h"
 #include "tables/table_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "input/position.h"
 #include "towers/pixels_internal.h"
 #include "trace/capture.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trials/readout.h"
 #include "trials/trial.h"
 

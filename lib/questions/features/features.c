@@ -9,15 +9,13 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "frame/asked.h"
 #include "frame/frame.h"
 #include "frame/parts.h"
 #include "frame/questions_internal.h"
 #include "measures/head_cards_internal.h"
-#include "run/host_internal.h"
 #include "stream/items_internal.h"
 #include "tables/text_table.h"
-#include "trace/places_internal.h"
-#include "trace/trace_internal.h"
 #include "trials/sums.h"
 
 #include <math.h>
@@ -242,7 +240,7 @@ static enum attn_status check_tensor(const struct attn_model *model, const struc
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no layer %d, expected 0 to %zu",
                            name.text, at->layer, n_layer - 1);
     own = attn_location_dims(&dims, at);
-    n_head = attn_site_n_head(at->site, &own);
+    n_head = own.n_head; /* of z */
     width = attn_site_width(at->site, &own) * (is_whole ? n_head : 1);
     if ((is_z ? !is_whole && (size_t)at->head >= n_head
               : at->head != ATTN_ALL_HEADS || attn_site_layout(at->site) != ATTN_LAYOUT_VECTOR) ||
@@ -514,22 +512,17 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct features *f = state;
     struct attn_frame *frame = &f->frame;
-    const struct attn_sequence *text = &frame->run->text;
-    const bool is_given = attn_number_list_is_given(&f->queries);
     const size_t d = f->plan->dictionary->d, n = f->plan->n;
-    unsigned char *flags = attn_frame_alloc(frame, text->n, 1);
+    unsigned char *flags = attn_frame_alloc(frame, attn_asked_n(frame->run), 1);
 
-    f->n = text->n;
-    f->own = attn_location_dims(attn_selection_dims(frame->run->selection), &f->plan->at);
+    f->n = attn_asked_n(frame->run);
+    f->own = attn_location_dims(attn_asked_dims(frame->run), &f->plan->at);
     f->rows = attn_frame_alloc(frame, f->n, sizeof *f->rows);
     f->row_of = attn_frame_alloc(frame, f->n, sizeof *f->row_of);
     ATTN_TRY(attn_frame_memory(frame, err));
-    if (is_given)
-        ATTN_TRY(attn_error_in(attn_positions_find(text, &f->queries, flags, err), "queries", err));
+    ATTN_TRY(attn_asked_positions(frame->run, &f->queries, "queries", flags, err));
     for (size_t i = 0; i < f->n; i++) {
-        const bool is_text = text->encoding.n == 0 || text->encoding.texts[i] != ATTN_TEXT_NONE;
-
-        f->row_of[i] = (is_given ? flags[i] != 0 : is_text) ? f->n_row : SIZE_MAX;
+        f->row_of[i] = flags[i] != 0 ? f->n_row : SIZE_MAX;
         if (f->row_of[i] != SIZE_MAX)
             f->rows[f->n_row++] = i;
     }
@@ -564,7 +557,8 @@ static int by_feature(const void *a, const void *b)
  * dictionary whose features depend on each other, and sorts each row by feature. */
 static enum attn_status encode(struct features *f, size_t most, struct attn_error *err)
 {
-    const struct attn_encoded of = {f->x, f->n_row, most, f->frame.host->pool, f->firings};
+    const struct attn_encoded of = {f->x, f->n_row, most, attn_host_pool(f->frame.host, 1e9),
+                                    f->firings};
 
     if (f->plan->n > 0 && f->plan->dictionary->kind != ATTN_DICTIONARY_TOPK)
         return ATTN_OK;
@@ -589,7 +583,7 @@ static float activation_of(const struct features *f, size_t i, size_t row)
 
 static struct attn_cell token_of(const struct features *f, size_t position)
 {
-    return attn_cell_position(&f->frame.run->text.tokens, position);
+    return attn_asked_token(f->frame.run, position);
 }
 
 /* Appends the row of FEATURE in row ROW of those that count, whose other CELLS are filled. */
@@ -634,19 +628,16 @@ static enum attn_status check_sum(const struct features *f, const struct attn_lo
                                   struct attn_error *err)
 {
     const struct attn_run *run = f->frame.run;
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const struct attn_location *z = &f->plan->at, v = attn_location_in(dims, z, ATTN_SITE_V);
-    const enum attn_attention_kind kind = run->attention.layers[attn_location_index(z)].kind;
-    const char *what =
-        f->frame.config->has_attn_gate                        ? "a gate is behind it"
-        : kind == ATTN_ATTENTION_LINEAR                       ? "attention is linear"
-        : kind == ATTN_ATTENTION_LOWRANK                      ? "attention is low-rank"
-        : attn_edits_touch(run->edits.items, run->edits.n, z) ? "an intervention changes it"
-        : !attn_sites_have(dims->sites, v.site) || attn_location_is_lacking(dims, &v) ||
-                !attn_sites_have(dims->sites, pattern->site) ||
-                attn_location_is_lacking(dims, pattern)
-            ? "the layer has no values of its own"
-            : NULL;
+    const struct attn_location *z = &f->plan->at;
+    const struct attn_location v = attn_location_in(attn_asked_dims(run), z, ATTN_SITE_V);
+    const enum attn_attention_kind kind = attn_asked_kind(run, z);
+    const char *what = f->frame.config->has_attn_gate   ? "a gate is behind it"
+                       : kind == ATTN_ATTENTION_LINEAR  ? "attention is linear"
+                       : kind == ATTN_ATTENTION_LOWRANK ? "attention is low-rank"
+                       : attn_asked_is_changed(run, z)  ? "an intervention changes it"
+                       : !attn_asked_has(run, &v) || !attn_asked_has(run, pattern)
+                           ? "the layer has no values of its own"
+                           : NULL;
 
     return what ? attn_refuse(err, ATTN_STAGE_OPTIONS,
                               "z of layer %d is not pattern times value: %s", z->layer, what)
@@ -692,9 +683,9 @@ static enum attn_status append_parts(struct features *f, size_t row, size_t i, c
 static enum attn_status ask_parts(struct features *f, struct attn_error *err)
 {
     const struct attn_run *run = f->frame.run;
-    const bool is_dropped = run->attention.layers[0].dropout > 0;
+    const bool is_dropped = attn_asked_is_dropped(run);
     const struct attn_location pattern =
-        attn_location_in(attn_selection_dims(run->selection), &f->plan->at,
+        attn_location_in(attn_asked_dims(run), &f->plan->at,
                          is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
     const size_t n = f->plan->n, n_part = n_part_of(f);
     const size_t n_asked = n * (attn_number_list_is_given(&f->queries) ? f->n_row : 1);

@@ -14,7 +14,7 @@
 #include "measures/run_measures.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 #include "trace/trace_internal.h"
 #include "trials/trial.h"
 

@@ -10,7 +10,7 @@
 #include "heads/examples_internal.h"
 
 #include "formats/json_writer.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "run/host_internal.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 #include "trials/readout.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * the change without it, and the change when it is taken from the run of another text. The numbers
  * are those of the questions `attribute`, `ablate` and `patch`. `attribute` and `patch` are asked
  * about the same input, and their rows of heads are copied. */
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 
 #include "attribute/attribute.h"
 #include "base/text/list.h"
@@ -11,7 +11,7 @@
 #include "frame/questions_internal.h"
 #include "params/param_internal.h"
 #include "tables/table_internal.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 
 #include <math.h>
 #include <string.h>

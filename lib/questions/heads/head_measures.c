@@ -3,7 +3,7 @@
 
 #include "base/status_internal.h"
 #include "base/text/given.h"
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 #include "measures/analysis_internal.h"
 #include "measures/run_measures.h"
 #include "trace/trace_internal.h"
@@ -109,7 +109,7 @@ static enum attn_status tabulate_run(struct measured *measured, struct attn_erro
 enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
                                     struct attn_table **table, struct attn_error *err)
 {
-    struct measured measured = {.run = run, .measures = measures & ATTN_MEASURES_ALL};
+    struct measured measured = {.run = run, .measures = measures & attn_measures_all()};
     enum attn_status status;
 
     ATTN_NEED(err, run, table);

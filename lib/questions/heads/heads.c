@@ -7,7 +7,7 @@
 #include "base/text/given.h"
 #include "frame/questions_internal.h"
 #include "heads/examples_internal.h"
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
 #include "run/host_internal.h"
@@ -354,11 +354,13 @@ static enum attn_status read_text(struct attn_heads_run *heads, struct attn_erro
 static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
                                             const struct attn_request *request)
 {
-    const attn_measure_set shares = ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1;
+    const attn_measure_set shares =
+        ~(ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) | ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS));
 
-    return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |
+    return (attn_measures_with(ATTN_OF_USUAL_BESIDE) &
+            (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |
            (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) : 0) |
-           (request->input.n_image > 1 ? ATTN_MEASURES_OF_IMAGES(request->input.n_image) : 0);
+           (request->input.n_image > 1 ? attn_measures_of_images(request->input.n_image) : 0);
 }
 
 /* If the first item has `from`, all items have pairs of words: "" is missing. If it has a picture
@@ -539,7 +541,7 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
                                    const struct attn_request *prompt)
 {
     const bool is_picture = config->image.patch_height > 0;
-    attn_measure_set shown = is_picture ? ATTN_MEASURES_OF_PICTURES : ATTN_MEASURES_DEFAULT;
+    attn_measure_set shown = attn_measures_with(is_picture ? ATTN_OF_PATCHES : ATTN_OF_USUAL);
 
     if (args->is_localized)
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
@@ -561,9 +563,7 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
                                       const struct attn_frame *frame, bool has_prompt,
                                       struct attn_error *err)
 {
-    const attn_measure_set of_prompts = ATTN_MEASURES_OF_PROMPTS |
-                                        ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_SINKS) |
-                                        ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE);
+    const attn_measure_set of_prompts = attn_measures_with(ATTN_OF_BESIDE);
     const char *needing = args->is_localized                   ? "localize"
                           : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"
                           : frame->request.maps.drop_sinks > 0 ? "drop_sinks"

@@ -99,8 +99,8 @@ struct attn_heads_args {
     size_t size;    /* size of this struct */
     bool has_probe; /* measures `probe` instead of the request's input */
     struct attn_heads_probe probe;
-    attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
-    double threshold;          /* share above which one class names a head; 0: 0.5 */
+    attn_measure_set measures;          /* ATTN_MEASURE_BIT of the columns; 0: the usual ones */
+    double threshold;                   /* share above which one class names a head; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     struct attn_number_list from, to;   /* positions; both or none is given */
     bool has_effect;

@@ -1,6 +1,6 @@
 /* heads_readers.c - the list of the readers of `heads`, and the short ones: pictures, long
  * contexts, measures and kinds, a given pattern, cards. */
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

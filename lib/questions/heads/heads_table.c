@@ -1,5 +1,5 @@
 /* heads_table.c - the table of `heads`: its columns, rows and pictures. */
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 
 #include "base/text/fixed_text.h"
 #include "base/text/list.h"
@@ -30,33 +30,21 @@ enum {
 #define SHOW_SINKS (UINT64_C(1) << 62)
 #define SHOW_NEEDLE (UINT64_C(1) << 61)
 
-/* Entropies and distances are unbounded; shares are 0 to 1. */
-#define MEASURE_COUNTS(traits) (((traits)&ATTN_MEASURE_COUNTS) != 0)
-#define MEASURE_RANGE(id, is_count)                                                                \
-    ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
-             ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
-             ATTN_MEASURE_##id == ATTN_MEASURE_SPATIAL_ENTROPY ||                                  \
-             ATTN_MEASURE_##id == ATTN_MEASURE_BLOBS ||                                            \
-             ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
-         ? ATTN_RANGE_POSITIVE                                                                     \
-         : ATTN_RANGE_SHARE)
-#define MEASURE_TRAITS(id, is_count)                                                               \
-    ((is_count) ? ATTN_TRAIT_COUNT                                                                 \
-     : ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY_NORM ||                                           \
-             ATTN_MEASURE_##id == ATTN_MEASURE_DIAGONAL                                            \
-         ? ATTN_TRAIT_LINEAR                                                                       \
-         : 0)
-#define MEASURE_COLUMN(id, number, label, metric, which, of, words, measure_traits, help)          \
+_Static_assert(ATTN_N_MEASURE <= 48, "the bits of measures in `shown` end before SHOW_NEEDLE");
+
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is, help)                      \
     [ATTN_HEAD_OF_##                                                                               \
         id] = {.name = (label),                                                                    \
-               .type = MEASURE_COUNTS(measure_traits) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,      \
+               .type = ((is)&ATTN_OF_COUNT) != 0 ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,           \
                .quantity = (words),                                                                \
                .unit = (of),                                                                       \
                .notation = ATTN_NOTATION_FIXED,                                                    \
                .digits = 4,                                                                        \
-               .range = MEASURE_RANGE(id, MEASURE_COUNTS(measure_traits)),                         \
-               .traits = MEASURE_TRAITS(id, MEASURE_COUNTS(measure_traits)),                       \
-               .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
+               .range = ((is)&ATTN_OF_OPEN) != 0 ? ATTN_RANGE_POSITIVE : ATTN_RANGE_SHARE,         \
+               .traits = ((is)&ATTN_OF_COUNT) != 0    ? ATTN_TRAIT_COUNT                           \
+                         : ((is)&ATTN_OF_LINEAR) != 0 ? ATTN_TRAIT_LINEAR                          \
+                                                      : 0,                                         \
+               .shown = ATTN_MEASURE_BIT(number) * SHOW_MEASURES},
 
 #define REST_COLUMN(class, name)                                                                   \
     [ATTN_HEAD_REST + ATTN_MIX_##class] = ATTN_COLUMN_QUANTITY(                                    \
@@ -120,7 +108,7 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
     ATTN_MEASURE_MAP(MEASURE_COLUMN)[ATTN_HEAD_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
 const int attn_head_column_of[ATTN_N_MEASURE] = {
-#define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = ATTN_HEAD_OF_##id,
+#define COLUMN_OF(id, number, ...) [number] = ATTN_HEAD_OF_##id,
     ATTN_MEASURE_MAP(COLUMN_OF)
 #undef COLUMN_OF
 };

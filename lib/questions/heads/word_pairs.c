@@ -4,7 +4,7 @@
  * The columns of a word are summed, its rows are averaged. A pattern is read row by row, so that
  * memory is one row of words per head, not a matrix. Pairs are therefore counted in a second pass,
  * when the weight is known. In both passes, the rows of a head come in ascending order. */
-#include "heads/heads_internal.h"
+#include "heads/heads_columns.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

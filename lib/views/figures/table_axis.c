@@ -10,7 +10,7 @@
 #include "formats/float_text.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
-#include "trace/location_internal.h"
+#include "trace/location_extra.h"
 #include "trace/model_stack.h"
 #include "trace/site.h"
 

@@ -34,7 +34,7 @@ static void add_head(struct attn_page_heads *heads, const struct attn_writer *wr
         .n_row = extent.n_row,
         .n_column = extent.n_col,
     };
-    for (size_t i = 0; i < ATTN_N_MEASURE; i++)
+    for (size_t i = 0; i < ATTN_MOST_MEASURE; i++)
         item->values[i] = (double)NAN;
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))

@@ -63,8 +63,8 @@ struct attn_page_head {
     size_t n_pooled_col;     /* number of pooled columns */
     unsigned char *pooled;   /* [n_pooled] levels of the pooled cells */
     size_t n_pooled;
-    struct attn_mean_cell *line;   /* [n_pooled_col] the current pooled row */
-    double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
+    struct attn_mean_cell *line;      /* [n_pooled_col] the current pooled row */
+    double values[ATTN_MOST_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
     /* of a live page over a corpus, otherwise of the run; kind NULL: unknown */
     struct attn_head_type type;
     size_t n_outside; /* number of weights below 0 or above 1 */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "towers/prompt/picture_prompt.h"
-#include "trace/places_internal.h"
+#include "trace/places_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

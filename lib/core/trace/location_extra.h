@@ -1,5 +1,6 @@
-/* location_internal.h - converts locations to cells of tables, and compares them. */
-#pragma once
+/* location_extra.h - converts locations to cells of tables, and compares them. */
+#ifndef ATTN_TRACE_LOCATION_EXTRA_H
+#define ATTN_TRACE_LOCATION_EXTRA_H
 
 #include "tables/table.h"
 #include "trace/location.h"
@@ -20,33 +21,35 @@ static inline bool attn_stacks_go_together(enum attn_model_stack a, enum attn_mo
 }
 
 /* Whether AT is attention to a source, so that its keys are rows of the source. */
-bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
+ATTN_API bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
 
 /* Returns the number of layers as users count them: half the number of blocks for a decoder with a
  * source, else the number of blocks. */
-size_t attn_dims_n_whole_layer(const struct attn_dims *dims);
+ATTN_API size_t attn_dims_n_whole_layer(const struct attn_dims *dims);
 
 /* Writes the stack and the layer of AT into CELLS [2], two neighbouring columns of a table
  * (ATTN_ROLE_STACK). */
-void attn_location_put(const struct attn_location *at, struct attn_cell *cells);
+ATTN_API void attn_location_put(const struct attn_location *at, struct attn_cell *cells);
 
 /* Reads what attn_location_put wrote: the layer from COLUMN of row ROW of TABLE, and the stack from
  * the column before it. Tables of a model with one stack have no column of stacks. False if the
  * cell of the layer is empty. */
-bool attn_location_read(const struct attn_table *table, size_t row, size_t column,
-                        struct attn_location *at);
+ATTN_API bool attn_location_read(const struct attn_table *table, size_t row, size_t column,
+                                 struct attn_location *at);
 
 /* The name of a head as in lists of heads: "2.5", "encoder:1.0"; of all heads of a layer "2.*". */
 struct attn_head_name {
     char text[40]; /* terminated */
 };
 
-struct attn_head_name attn_location_name(const struct attn_location *at);
+ATTN_API struct attn_head_name attn_location_name(const struct attn_location *at);
 
 /* Returns a number below, equal to or above 0. Compares first the stack (encoder, decoder, cross),
  * then the layer, then the head. */
-int attn_location_compare(const struct attn_location *a, const struct attn_location *b);
+ATTN_API int attn_location_compare(const struct attn_location *a, const struct attn_location *b);
 
 /* As attn_location_compare, but in the order in which layers are computed: those of the encoder,
  * then for each layer of the decoder its self-attention and its attention to the source. */
-int attn_location_order(const struct attn_location *a, const struct attn_location *b);
+ATTN_API int attn_location_order(const struct attn_location *a, const struct attn_location *b);
+
+#endif

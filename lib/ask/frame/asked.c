@@ -1,0 +1,57 @@
+#include "frame/asked.h"
+
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "means/rows.h"
+#include "run/run_internal.h"
+#include "trace/trace_internal.h"
+
+size_t attn_asked_n(const struct attn_run *run)
+{
+    return run->text.n;
+}
+
+struct attn_cell attn_asked_token(const struct attn_run *run, size_t position)
+{
+    return attn_cell_position(&run->text.tokens, position);
+}
+
+const struct attn_dims *attn_asked_dims(const struct attn_run *run)
+{
+    return attn_selection_dims(run->selection);
+}
+
+enum attn_status attn_asked_positions(const struct attn_run *run,
+                                      const struct attn_number_list *list, const char *label,
+                                      unsigned char *flags, struct attn_error *err)
+{
+    const struct attn_sequence *text = &run->text;
+
+    if (attn_number_list_is_given(list))
+        return attn_error_in(attn_positions_find(text, list, flags, err), label, err);
+    for (size_t i = 0; i < text->n; i++)
+        flags[i] = text->encoding.n == 0 || text->encoding.texts[i] != ATTN_TEXT_NONE;
+    return ATTN_OK;
+}
+
+enum attn_attention_kind attn_asked_kind(const struct attn_run *run, const struct attn_location *at)
+{
+    return run->attention.layers[attn_location_index(at)].kind;
+}
+
+bool attn_asked_is_changed(const struct attn_run *run, const struct attn_location *at)
+{
+    return attn_edits_touch(run->edits.items, run->edits.n, at);
+}
+
+bool attn_asked_has(const struct attn_run *run, const struct attn_location *at)
+{
+    const struct attn_dims *dims = attn_asked_dims(run);
+
+    return attn_sites_have(dims->sites, at->site) && !attn_location_is_lacking(dims, at);
+}
+
+bool attn_asked_is_dropped(const struct attn_run *run)
+{
+    return run->attention.layers[0].dropout > 0;
+}
