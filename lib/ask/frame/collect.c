@@ -1,6 +1,5 @@
 #include "frame/collect_internal.h"
 
-#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
@@ -8,6 +7,8 @@
 #include "formats/float_text.h"
 #include "frame/frame.h"
 #include "input/position.h"
+#include "model/model_internal.h"
+#include "predict/class_label.h"
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
 #include "stream/record_arrays.h"
@@ -22,12 +23,6 @@ ATTN_DEFAULTS(attn_collect_args, .size = sizeof(struct attn_collect_args))
 
 enum {
     POSITION,
-    TOKEN,
-    END,
-    RANK,
-    NEXT,
-    SCORE,
-    LOG_PROB,
     STACK, /* attn_location_put fills it with the next two */
     LAYER,
     HEAD,
@@ -36,36 +31,49 @@ enum {
     QUERY_TOKEN,
     KEY_TOKEN,
     WEIGHT,
+    END,
+    RANK,
+    TOKEN,
+    TOKEN_ID,
+    LABEL,
+    SCORE,
+    PROB,
+    TEXT,
+    LOG_PROB,
     ROW_TYPE,
     N_COLUMN
 };
 
 enum {
-    SHOW_RANKS = 2,
-    SHOW_SPANS = 4,
-    SHOW_NEXT = 8,
-    SHOW_SCORES = 16,
-    SHOW_LOG_PROBS = 32,
-    SHOW_PLACES = 64,
-    SHOW_CELLS = 128
+    SHOW_PLACES = 2,
+    SHOW_CELLS = 4,
+    SHOW_TOKENS = 8, /* `top` are tokens, or labels of the model */
+    SHOW_SPANS = 16,
+    SHOW_LABELS = 32, /* `top` are labels of the request */
+    SHOW_SCORES = 64, /* for models without probabilities */
+    SHOW_PROBS = 128,
+    SHOW_NEXT = 256
 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_PLACES),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_PLACES),
-    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
-    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_RANKS),
-    [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_NEXT),
-    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED,
-                               .shown = SHOW_SCORES), /* for models without probabilities */
-    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_LOG_PROBS),
     /* cells of patterns, as in a run's tidy CSV */
     ATTN_COLUMNS_HEAD(STACK, SHOW_CELLS),
     [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER, .shown = SHOW_CELLS),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_CELLS),
-    [QUERY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "query_token", TEXT, .shown = SHOW_CELLS),
+    [QUERY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "query_token", TEXT, .shown = SHOW_PLACES | SHOW_CELLS),
     [KEY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "key_token", TEXT, .shown = SHOW_CELLS),
     [WEIGHT] = ATTN_COLUMN("weight", REAL, .range = ATTN_RANGE_SHARE, .shown = SHOW_CELLS),
+    /* predictions, as those of a run */
+    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
+    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_TOKENS | SHOW_SPANS | SHOW_LABELS),
+    [TOKEN] = ATTN_COLUMN("token", TEXT, .shown = SHOW_TOKENS),
+    [TOKEN_ID] = ATTN_COLUMN("token_id", INTEGER, .shown = SHOW_TOKENS),
+    [LABEL] = ATTN_COLUMN("label", TEXT, .shown = SHOW_LABELS),
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED, .shown = SHOW_SCORES | SHOW_LABELS),
+    [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE, .shown = SHOW_PROBS),
+    [TEXT] = ATTN_COLUMN("text", TEXT, .shown = SHOW_SPANS | SHOW_NEXT),
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_NEXT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -79,6 +87,7 @@ struct collecting {
     bool is_each;                 /* items may have a row for each token or span */
     bool has_records;             /* `each` gets a record for each item, without rows */
     bool has_cells;               /* rows are the cells of patterns */
+    bool has_next;                /* rows of continuations have columns */
     bool is_asked;                /* predictions are requested; items may have continuations */
 };
 
@@ -236,8 +245,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     collecting->has_records = has_records(collecting->args->study);
     collecting->has_cells = has_cells(collecting->args, &frame->request);
     ATTN_TRY(attn_stream_first(frame->stream, &first, err));
-    collecting->is_asked =
-        attn_predict_is_asked(&collecting->predict) || (first && first->n_next > 0);
+    collecting->has_next = collecting->predict.n_next > 0 || (first && first->n_next > 0);
+    collecting->is_asked = collecting->predict.top > 0 || collecting->has_next;
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
     if (collecting->has_records)
         describe_records(collecting);
@@ -250,18 +259,20 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 static uint64_t shows(const void *state)
 {
     const struct collecting *collecting = state;
+    const struct attn_model *model = attn_host_model(collecting->frame.host);
     const struct attn_config *config = collecting->frame.config;
-    const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
+    uint64_t shown = collecting->has_next ? SHOW_NEXT : 0;
 
     if (collecting->has_cells)
         return SHOW_CELLS;
-    return SHOW_PLACES |
-           (collecting->predict.top == 0      ? 0
-            : config->task == ATTN_TASK_SPANS ? SHOW_RANKS | SHOW_SPANS
-                                              : SHOW_RANKS) |
-           (!collecting->is_asked ? 0
-            : are_values          ? SHOW_NEXT | SHOW_SCORES
-                                  : SHOW_NEXT | SHOW_LOG_PROBS);
+    if (!collecting->is_asked || !attn_model_is_classifier(model))
+        shown |= SHOW_PLACES;
+    if (collecting->predict.top == 0)
+        return shown;
+    shown |= config->label_kind >= ATTN_LABELS_SCORE ? SHOW_SCORES : SHOW_PROBS;
+    return shown | (model->label_rows                 ? SHOW_LABELS
+                    : config->task == ATTN_TASK_SPANS ? SHOW_SPANS
+                                                      : SHOW_TOKENS);
 }
 
 /* Returns the position at which ITEM is read, as written: its own, or that of the arguments. If it
@@ -299,43 +310,35 @@ static void put_token(struct attn_cell *position, struct attn_cell *token,
                     : attn_cell_missing();
 }
 
-/* Sets the position and its token in ROW. */
-static void put_position(struct attn_cell *row, const struct attn_labels *labels, size_t position)
-{
-    put_token(&row[POSITION], &row[TOKEN], labels, false, position);
-}
-
-/* Appends a row for each of the most probable tokens, labels or spans after POSITION; all if
- * POSITION is SIZE_MAX or labels belong to the whole text. Tokens without a text are written as
- * ids. */
+/* Appends a row for each of the most probable tokens, labels or spans after POSITION, which PLACE
+ * [N_COLUMN] names; all if POSITION is SIZE_MAX or labels belong to the whole text. */
 static enum attn_status append_top(const struct attn_item_result *result, size_t position,
-                                   struct attn_cell *row, const struct attn_rows *rows,
+                                   const struct attn_cell *place, const struct attn_rows *rows,
                                    struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
-    char id[16];
+    struct attn_cell row[N_COLUMN];
     int64_t rank = 0;
 
+    memcpy(row, place, sizeof row);
     for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
 
         if (position != SIZE_MAX && top->position != position && !found->are_of_whole)
             continue;
         if (position == SIZE_MAX)
-            put_position(row, result->labels, top->position);
+            put_token(&row[POSITION], &row[QUERY_TOKEN], result->labels, false, top->position);
         rank = i > 0 && !found->are_spans && top->position != found->top[i - 1].position ? 1
                                                                                          : rank + 1;
         row[RANK] = attn_cell_integer(rank);
-        snprintf(id, sizeof id, "%d", (int)top->id);
-        row[NEXT] = top->token         ? attn_cell_text(top->token, top->token_size)
-                    : found->are_spans ? attn_cell_missing()
-                                       : attn_cell_string(id);
-        row[END] = attn_cell_integer(top->id);
+        row[TOKEN] = row[LABEL] = row[TEXT] = attn_cell_text(top->token, top->token_size);
+        row[TOKEN_ID] = row[END] = attn_cell_integer(top->id);
         row[SCORE] = attn_cell_real(top->score);
-        row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->prob));
+        row[PROB] = attn_cell_real(top->prob);
+        if (!found->are_spans)
+            row[TEXT] = attn_cell_missing();
         ATTN_TRY(attn_rows_append(rows, row, err));
     }
-    row[RANK] = attn_cell_missing();
     return ATTN_OK;
 }
 
@@ -348,8 +351,8 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
 
         if (next->position != position && !found->are_of_whole)
             continue;
-        row[NEXT] = attn_cell_text(next->text, strlen(next->text));
-        row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_prob);
+        row[TEXT] = attn_cell_text(next->text, strlen(next->text));
+        row[LOG_PROB] = attn_cell_real(next->log_prob);
         ATTN_TRY(attn_rows_append(rows, row, err));
     }
     return ATTN_OK;
@@ -465,10 +468,14 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
         ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
         return append_cells(result, row, &rows, err);
     }
+    if (result->predictions.n_next > 0 && !collecting->has_next)
+        return attn_error_set(err, ATTN_INVALID,
+                              "it has `next`, and the first item, whose columns all rows have, "
+                              "lacks it");
     if (!has_row_each(collecting, item)) {
         ATTN_TRY(find_position(collecting, item, result, &position, err));
         if (!result->predictions.are_of_whole)
-            put_position(row, result->labels, position);
+            put_token(&row[POSITION], &row[QUERY_TOKEN], result->labels, false, position);
     }
     ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
     ATTN_TRY(append_top(result, position, row, &rows, err));
@@ -587,7 +594,7 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
 
 enum attn_status attn_collect_table(bool is_tidy, struct attn_table **table, struct attn_error *err)
 {
-    return is_tidy ? attn_table_create(ATTN_TABLE_RUN_TIDY, columns + STACK, ROW_TYPE - STACK,
+    return is_tidy ? attn_table_create(ATTN_TABLE_RUN_TIDY, columns + STACK, WEIGHT + 1 - STACK,
                                        table, err)
                    : attn_table_create(ATTN_TABLE_RUN_ITEMS, columns, N_COLUMN, table, err);
 }

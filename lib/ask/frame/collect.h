@@ -12,8 +12,12 @@
  * The rows go to `each` of the study, if it is set. An item has a row for each prediction that the
  * request asks for, `top` before `next`, or one row without them:
  *
- *     position, token                where tensors and predictions of the item are read
- *     rank, next, log_prob           rank 1 is the most probable token; a continuation has none
+ *     position, query_token          where tensors and predictions of the item are read
+ *     rank                           of `top`, 1 for the most probable
+ *     token, token_id, prob          of `top`; `score` in place of `prob` of a model of values
+ *     end, text, prob                of a span, which begins at `position`
+ *     label, score, prob             of a label of the request
+ *     text, log_prob                 of `next`
  *
  * With `sites` and neither `npz` nor predictions, each cell of a pattern that is not masked is a
  * row: layer, head, query, key, query_token, key_token, weight. In the form ATTN_EACH_RECORDS
