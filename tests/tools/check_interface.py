@@ -27,13 +27,14 @@ KEPT = ROOT / "tests" / "interface"
 FIXTURES = ROOT / "tests" / "fixtures"
 KEYS = "The keys to the cabinet"
 ANSWER = ["--target", " are", "--foil", " is"]
+LABEL = ["-m", str(FIXTURES / "sentences"), "--label", "A dog"]
 PAIR = ["--clean", KEYS, "--corrupted", "The key to the cabinet"]
 DOCUMENTS = {  # commands that write JSON, besides tables, which name their columns
     "run": ["run", "--top", "1", "--sites", "pattern,z", KEYS], "generate": ["generate", "-n", "1", KEYS],
     "inspect": ["inspect", "fable"], "tokenize": ["tokenize", KEYS],
     "score": ["score", KEYS], "ablate": ["ablate", *ANSWER, KEYS], "patch": ["patch", *ANSWER, *PAIR, "--site", "z"],
     "circuit": ["circuit", *ANSWER, *PAIR, "--size", "5"], "help": ["help"], "diff": ["diff", KEYS, "The key to the cabinet"],
-    "run --next": ["run", "--next", " are", KEYS], "failure": ["run", "-m", "fable", "--heads", "9.9", KEYS],
+    "run --next": ["run", "--next", " are", KEYS], "run --label": ["run", *LABEL, KEYS], "failure": ["run", "-m", "fable", "--heads", "9.9", KEYS],
     "inspect quantized": ["inspect", FIXTURES / "quantized-awq"], "inspect gguf": ["inspect", FIXTURES / "gguf/tiny.gguf"],
     "inspect encoder": ["inspect", FIXTURES / "family-nomic-bert"],
 }
@@ -88,7 +89,7 @@ def files(run):
     with tempfile.TemporaryDirectory() as folder:
         items, tensors = pathlib.Path(folder, "items.jsonl"), pathlib.Path(folder, "a.safetensors")
         items.write_text(json.dumps({"text": KEYS}) + "\n" + json.dumps({"text": ""}) + "\n")
-        for command in (["run", "--top", "1", "--sites", "pattern"], ["generate", "-n", "1"]):
+        for command in (["run", "--top", "1", "--next", " are", "--sites", "pattern"], ["run", *LABEL], ["generate", "-n", "1"]):
             for line in run(*command, "--items", items, "--jsonl", "-", "-q", check=False).splitlines():
                 for key in keys_of(json.loads(line), ""):
                     yield f"record {command[0]} {key}"

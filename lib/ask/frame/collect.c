@@ -16,7 +16,6 @@
 #include "trace/places_extra.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 ATTN_DEFAULTS(attn_collect_args, .size = sizeof(struct attn_collect_args))

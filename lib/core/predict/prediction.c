@@ -6,6 +6,7 @@
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
+#include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
@@ -149,7 +150,7 @@ static void describe(const struct attn_prediction_args *args, struct attn_predic
 {
     const struct attn_config *config = attn_model_config(args->model);
 
-    found->has_labels = attn_predict_n_label(args->question) > 0;
+    found->has_labels = args->model->label_rows;
     found->is_in_place = !is_causal(config);
     found->has_positions = args->positions;
     found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
@@ -474,7 +475,7 @@ enum attn_status attn_predictions_copy_texts(struct attn_predictions *found, str
 
 /* --- Tables ---------------------------------------------------------------------------------- */
 
-enum { TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN, TOP_SCORE, TOP_SPAN, N_TOP_CELL };
+enum { TOP_POSITION, TOP_PROBABILITY, TOP_SCORE, TOP_ID, TOP_SPAN, TOP_TOKEN, N_TOP_CELL };
 
 static const struct attn_column top_columns[N_TOP_CELL] = {
     [TOP_POSITION] = {.name = "position", .type = ATTN_VALUE_INTEGER},
@@ -482,23 +483,14 @@ static const struct attn_column top_columns[N_TOP_CELL] = {
                          .type = ATTN_VALUE_REAL,
                          .notation = ATTN_NOTATION_FIXED,
                          .digits = 6},
-    [TOP_ID] = {.name = "id", .type = ATTN_VALUE_INTEGER},
-    [TOP_TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
     [TOP_SCORE] = {.name = "score",
                    .type = ATTN_VALUE_REAL,
                    .notation = ATTN_NOTATION_FIXED,
                    .digits = 6},
+    [TOP_ID] = {.name = "id", .type = ATTN_VALUE_INTEGER},
     [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT},
+    [TOP_TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
 };
-
-/* The columns of the table for tokens or labels with probabilities, for labels with values, for
- * spans, and for labels of the request. The column `position` is dropped if answers have no
- * positions. */
-static const unsigned char tokens[] = {TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN};
-static const unsigned char values[] = {TOP_POSITION, TOP_SCORE, TOP_ID, TOP_TOKEN};
-static const unsigned char spans[] = {TOP_PROBABILITY, TOP_SPAN, TOP_TOKEN};
-static const unsigned char labels[] = {TOP_PROBABILITY, TOP_SCORE, TOP_TOKEN};
-static const unsigned char given[] = {TOP_SCORE, TOP_TOKEN};
 
 static const struct attn_column next_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},
@@ -516,9 +508,9 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
-/* Appends a row for each candidate of `top` to TABLE. CELLS [n] lists its columns. */
-static enum attn_status fill_top(const struct attn_predictions *found, const unsigned char *cells,
-                                 size_t n, struct attn_table *table, struct attn_error *err)
+/* Appends a row for each candidate of `top` to TABLE, with the cells that it HAS [N_TOP_CELL]. */
+static enum attn_status fill_top(const struct attn_predictions *found, const bool *has,
+                                 struct attn_table *table, struct attn_error *err)
 {
     for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
@@ -526,50 +518,46 @@ static enum attn_status fill_top(const struct attn_predictions *found, const uns
         struct attn_cell all[N_TOP_CELL] = {
             [TOP_POSITION] = attn_cell_integer((int64_t)top->position),
             [TOP_PROBABILITY] = attn_cell_real(top->prob),
-            [TOP_ID] = attn_cell_integer(top->id),
-            [TOP_TOKEN] = attn_cell_text(top->token, top->token_size),
             [TOP_SCORE] = attn_cell_real(top->score),
-            [TOP_SPAN] = attn_cell_string(span)};
+            [TOP_ID] = attn_cell_integer(top->id),
+            [TOP_TOKEN] = attn_cell_text(top->token, top->token_size)};
         struct attn_cell row[N_TOP_CELL];
+        size_t n = 0;
 
-        snprintf(span, sizeof span, "%zu-%d", top->position, top->id);
+        snprintf(span, sizeof span, "%zu-%d", top->position, (int)top->id);
         all[TOP_SPAN] = attn_cell_string(span);
-        for (size_t k = 0; k < n; k++)
-            row[k] = all[cells[k]];
+        for (size_t k = 0; k < N_TOP_CELL; k++)
+            if (has[k])
+                row[n++] = all[k];
         ATTN_TRY(attn_table_append(table, row, n, err));
     }
     return ATTN_OK;
 }
 
+/* The ids of labels of the request carry no information, so they are dropped. */
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
                                  struct attn_error *err)
 {
-    const size_t n_left_out = found->has_positions ? 0 : 1;
-    const unsigned char *cells = found->are_values   ? values
-                                 : found->has_labels ? labels
-                                 : found->are_spans  ? spans
-                                                     : tokens;
-    struct attn_column columns[4];
-    size_t n = 4;
+    const bool has_ids = !found->has_labels && !found->are_spans;
+    const bool has[N_TOP_CELL] = {[TOP_POSITION] = has_ids && found->has_positions,
+                                  [TOP_PROBABILITY] = !found->are_values,
+                                  [TOP_SCORE] = found->are_values || found->has_labels,
+                                  [TOP_ID] = has_ids,
+                                  [TOP_SPAN] = found->are_spans,
+                                  [TOP_TOKEN] = true};
+    struct attn_column columns[N_TOP_CELL];
+    size_t n = 0;
 
     if (found->n_top == 0)
         return ATTN_OK;
-    if (cells == labels || cells == spans)
-        n = 3;
-    else
-        cells += n_left_out, n -= n_left_out;
-    /* The ids of labels of the request carry no information, so they are dropped. */
-    if (found->has_labels && found->are_values)
-        cells = given, n = 2;
-    for (size_t k = 0; k < n; k++)
-        columns[k] = top_columns[cells[k]];
-    if (found->has_labels)
-        columns[n - 1].name = "label";
-    if (found->are_spans)
-        columns[n - 1].name = "text";
+    for (size_t k = 0; k < N_TOP_CELL; k++)
+        if (has[k])
+            columns[n++] = top_columns[k];
+    if (!has_ids)
+        columns[n - 1].name = found->has_labels ? "label" : "text";
     ATTN_TRY(
         attn_table_create(found->has_labels ? "run.labels" : "run.top", columns, n, table, err));
-    return fill_top(found, cells, n, *table, err);
+    return fill_top(found, has, *table, err);
 }
 
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
