@@ -157,9 +157,15 @@ static bool is_differentiating(const struct question_args *args)
     return args->prompt.asked.selection.has_gradients;
 }
 
+/* Returns the number of continuations, texts and ids. */
+static size_t n_next(const struct question_args *args)
+{
+    return args->prompt.asked.predict.n_next + args->prompt.asked.predict.n_next_ids;
+}
+
 static bool is_predicting(const struct question_args *args)
 {
-    return args->prompt.asked.predict.top > 0 || args->prompt.asked.predict.n_next > 0 ||
+    return args->prompt.asked.predict.top > 0 || n_next(args) > 0 ||
            prompt_has_labels(&args->prompt) ||
            (answer_is_given(&args->answer) && !is_differentiating(args));
 }
@@ -232,7 +238,7 @@ static enum attn_status find_table_csv(struct question_args *args, struct attn_e
     const struct attn_request_selection *asked = &args->prompt.asked.selection;
     const char *path = output_path(&args->tables.output, "csv");
     const int n_table = (args->prompt.asked.predict.top > 0 || prompt_has_labels(&args->prompt)) +
-                        (args->prompt.asked.predict.n_next > 0) +
+                        (n_next(args) > 0) +
                         (answer_is_given(&args->answer) && !is_differentiating(args));
 
     if (!path || n_table == 0 || asked->sites || asked->layers || asked->heads ||
@@ -274,7 +280,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (output_path(output, "npy") && (how.npz = output_path(output, "npy")) &&
         !strstr(how.npz, ".npy"))
         return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.npz);
-    listing.has_no_rows = how.npz && asked->predict.top == 0 && asked->predict.n_next == 0 &&
+    listing.has_no_rows = how.npz && asked->predict.top == 0 && n_next(args) == 0 &&
                           !prompt_has_labels(&args->prompt);
     if (args->answer.at.text && asked->selection.queries.text)
         return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");

@@ -105,7 +105,8 @@ static enum attn_status list_outputs(struct question *question, struct attn_erro
     ATTN_TRY(outputs_list(&args->tables.output, has_tensors, question->call->out,
                           &question->tensors.outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_explained && request->predict.top == 0 &&
-        request->predict.n_next == 0 && request->predict.n_label == 0 &&
+        request->predict.n_next + request->predict.n_next_ids == 0 &&
+        request->predict.n_label == 0 &&
         (!request->predict.more ||
          request->predict.more->n_ids + request->predict.more->n_image == 0) &&
         !request->predict.answer)

@@ -116,17 +116,6 @@ enum attn_status settings_take(struct call *call, const struct option_walk *walk
 
 enum { MOST_BYTES = 1 << 28, FIRST_BYTES = 512 };
 
-static const char *const prefixes[] = {ATTN_INPUT_PREFIXES};
-
-/* Returns the prefix with which VALUE begins, or NULL. */
-static const char *prefix_of(const char *value)
-{
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
-            return prefixes[i];
-    return NULL;
-}
-
 /* Returns true if the file PATH is an array or a sound by its name, or has a zero byte near its
  * beginning: no text. */
 static bool is_binary(const char *path)
@@ -194,7 +183,8 @@ static enum attn_status take_lines(struct call *call, const struct option_walk *
 enum attn_status form_take(struct call *call, const struct option_walk *option, const char *label,
                            const char *value, enum call_origin origin, struct attn_error *err)
 {
-    const char *prefix = prefix_of(value), *rest = prefix ? value + strlen(prefix) : value;
+    const char *prefix = attn_input_prefix(value, strlen(value)),
+               *rest = prefix ? value + strlen(prefix) : value;
     const bool takes_text = option_is_text(option);
     struct option_walk form = {.command = call->command};
     char name[LABEL_SIZE], expected[OPTION_FORMS_SIZE];

@@ -307,6 +307,24 @@ class Changes(TestCase):
             self.assert_raises(attn.InvalidError, "", m.run, TEXT, edits=[edit])
 
     @needs_cli
+    def test_continuations_of_ids(self):
+        m = model()
+        are = 1048
+        found = m.run(KEYS, sites=[], next=[" are", are, [are, 5], " is"]).predictions.next
+        self.assertEqual(found["text"].tolist(), [" are", " is", str(are), f"{are},5"])
+        self.assertEqual(found["log_prob"][0], found["log_prob"][2])
+        self.assertLess(found["log_prob"][3], found["log_prob"][2])
+        self.assertEqual(m.run(KEYS, sites=[], next=are).predictions.next["log_prob"].tolist(), [found["log_prob"][0]])
+        self.assertEqual(next(iter(m.map([KEYS], next=[[are]]))).predictions.next["log_prob"].tolist(), [found["log_prob"][0]])
+        rows = m.run(items=[{"text": KEYS, "next": f"ids:{are}"}, {"text": KEYS, "next": [" are"]}])["rows"]
+        self.assertEqual([row["log_prob"] for row in rows], [rows[0]["log_prob"]] * 2)
+        with self.assertRaisesRegex(attn.Error, "next_ids 99999"):
+            m.run(KEYS, sites=[], next=[[99999]])
+        with self.assertRaisesRegex(ValueError, "next holds -1"):
+            m.run(KEYS, sites=[], next=[[-1]])
+        with self.assertRaisesRegex(TypeError, "next is an array of float64"):
+            m.run(KEYS, sites=[], next=[[0.5]])
+
     def test_predictions(self):
         import json
         seen = json.loads(cli("run", "-q", "--top", 3, "--next", " are", "--sites", "pattern", "--json", "-", KEYS))

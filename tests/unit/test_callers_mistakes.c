@@ -750,6 +750,10 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "next");
     request.predict.next = nothing;
     REFUSED(attn_run_request(host, &request, &result, &err), "next");
+    request = good, request.predict.n_next_ids = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "next_ids");
+    request.predict.next_ids = &(struct attn_label_ids){.n = 1, .name = "5"};
+    REFUSED(attn_run_request(host, &request, &result, &err), "next_ids");
     request = good, request.edits.n_intervention = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "interventions");
     request.edits.interventions = &made;

@@ -244,7 +244,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     collecting->has_records = has_records(collecting->args->study);
     collecting->has_cells = has_cells(collecting->args, &frame->request);
     ATTN_TRY(attn_stream_first(frame->stream, &first, err));
-    collecting->has_next = collecting->predict.n_next > 0 || (first && first->n_next > 0);
+    collecting->has_next =
+        collecting->predict.n_next + collecting->predict.n_next_ids > 0 || (first && first->next);
     collecting->is_asked = collecting->predict.top > 0 || collecting->has_next;
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
     if (collecting->has_records)
@@ -363,7 +364,7 @@ static bool has_row_each(const struct collecting *collecting, const struct attn_
     const struct attn_number_list at = find_spec(collecting, item);
 
     return collecting->is_each && !attn_number_list_is_given(&at) && !item->next &&
-           collecting->predict.n_next == 0;
+           collecting->predict.n_next + collecting->predict.n_next_ids == 0;
 }
 
 /* Finds the position at which ITEM is read; the default is an encoder's mask token, or the last

@@ -47,11 +47,7 @@
 #include "run/item.h"
 
 #include <signal.h>
-
-/* What an input may begin with, in options and items. From audio: on they are reserved: no version
- * reads others, and texts that begin so need "text:" in front. */
-#define ATTN_INPUT_PREFIXES                                                                        \
-    "text:", "file:", "ids:", "image:", "audio:", "video:", "url:", "json:", "npy:", "token:"
+#include <string.h>
 
 enum attn_items_form {
     /* by the ending of the name; otherwise JSON Lines, or FASTA if it begins with > or ; */
@@ -88,6 +84,19 @@ struct attn_items_options {
 ATTN_API struct attn_items_options *attn_items_options_init(struct attn_items_options *options,
                                                             size_t size);
 #define ATTN_ITEMS_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_items_options)
+
+/* Returns what the input TEXT [size] begins with, in options and items, or NULL. From audio: on
+ * they are reserved: no version reads others, and texts that begin so need "text:" in front. */
+static inline const char *attn_input_prefix(const char *text, size_t size)
+{
+    static const char *const prefixes[] = {
+        "text:", "file:", "ids:", "image:", "audio:", "video:", "url:", "json:", "npy:", "token:"};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (size >= strlen(prefixes[i]) && memcmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+            return prefixes[i];
+    return NULL;
+}
 
 struct attn_items;
 

@@ -107,8 +107,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
     bool is_same = !attn_number_list_is_given(&request->selection.queries) &&
-                   request->predict.n_next == 0 && !request->predict.answer &&
-                   task->longest->text.numbers.n == 0 &&
+                   request->predict.n_next + request->predict.n_next_ids == 0 &&
+                   !request->predict.answer && task->longest->text.numbers.n == 0 &&
                    !attn_makers_are_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -184,7 +184,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.reading.prompt_name = NULL;
     request.selection.queries = request.selection.tiles = (struct attn_number_list){0};
     request.edits = (struct attn_request_edits){0};
-    request.predict.n_next = 0;
+    request.predict.n_next = request.predict.n_next_ids = 0;
     request.predict.answer = NULL;
     if (attn_model_config(task->host->model)->is_encoder &&
         attn_model_config(task->host->model)->task != ATTN_TASK_SPANS)
@@ -473,8 +473,10 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (given->named.others)
         request.reading.places = &given->named;
     request.selection.queries = attn_number_list_or(given->queries, request.selection.queries);
-    if (given->next)
+    if (given->next) {
         request.predict.next = given->next, request.predict.n_next = given->n_next;
+        request.predict.next_ids = given->next_ids, request.predict.n_next_ids = given->n_next_ids;
+    }
     if (task->has_cross)
         request.source = given->source;
     status = attn_run_open(task->host, NULL, &request, &item->run, why);

@@ -69,7 +69,7 @@ static const struct attn_record_key keys[] = {
     KEY("types", INTEGERS, BAD_VALUE, NONE, AT(input.types), AT(input.n_type)),
     KEY("key_mask", INTEGERS, BAD_VALUE, NONE, AT(input.key_mask), AT(input.n_key_mask)),
     KEY("images", TEXTS, BAD_VALUE, NONE, AT(input.images), AT(input.n_image)),
-    KEY("next", TEXTS, BAD_VALUE, NONE, AT(next), AT(n_next)),
+    KEY("next", CONTINUATIONS, BAD_VALUE, NONE, AT(next), AT(n_next)),
     VALUE_KEY("words", WORDS, NONE, words),
     VALUE_KEY("source_words", WORDS, NONE, source_words),
     VALUE_KEY("from", POSITION, NONE, from),

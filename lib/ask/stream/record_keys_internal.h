@@ -29,9 +29,10 @@ enum attn_key_kind {
     ATTN_KEY_ROWS,   /* a text without NUL, the .npy file of such rows: struct attn_input */
     ATTN_KEY_TEXTS,  /* a text or a list of texts, without NUL: const char *const *; second: size_t
                       */
-    ATTN_KEY_WORDS,  /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
-    ATTN_KEY_OBJECT, /* an object, which is kept as JSON: const char * */
-    ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
+    ATTN_KEY_CONTINUATIONS, /* the same; those with "ids:" become numbers: `next`, `next_ids` */
+    ATTN_KEY_WORDS,         /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
+    ATTN_KEY_OBJECT,        /* an object, which is kept as JSON: const char * */
+    ATTN_KEY_MESSAGES,      /* a list, which is kept as JSON, or a text without NUL: const char * */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */
     ATTN_KEY_PLAIN_LABEL,
     ATTN_KEY_LABEL /* a text, a number or a boolean: a label of the item */

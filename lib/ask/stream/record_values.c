@@ -454,20 +454,47 @@ static enum attn_status read_strings(const struct setting *setting, size_t least
     return ATTN_OK;
 }
 
-static enum attn_status set_texts(const struct setting *setting, struct attn_error *err)
-{
-    const char *texts, **list;
-    size_t n;
+static const char expected_form[] = "a text or ids:5,17,3; text: in front makes it a text";
 
-    ATTN_TRY(read_strings(setting, 1, "a string or a list of strings, each without NUL", &texts, &n,
+/* Reads a text or several. If LISTS is not NULL, those with the prefix ids: become *LISTS. */
+static enum attn_status set_texts(const struct setting *setting,
+                                  const struct attn_label_ids **lists, size_t *n_list,
+                                  struct attn_error *err)
+{
+    static const struct attn_record_key ids = {.kind = ATTN_KEY_INTEGERS};
+    struct attn_store **store = &setting->item->store;
+    struct attn_label_ids *list = NULL;
+    const char *text, **texts;
+    size_t n, *n_text = setting->second;
+
+    ATTN_TRY(read_strings(setting, 1, "a string or a list of strings, each without NUL", &text, &n,
                           err));
-    if (!texts)
+    if (!text)
         return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(list, attn_store_take(&setting->item->store, n * sizeof *list, err)));
-    for (size_t i = 0; i < n; i++, texts += strlen(texts) + 1)
-        list[i] = texts;
-    *(const char *const **)setting->at = list;
-    *(size_t *)setting->second = n;
+    ATTN_TRY(ATTN_NEW(texts, attn_store_take(store, n * sizeof *texts, err)));
+    *(const char *const **)setting->at = texts;
+    if (lists)
+        ATTN_TRY(ATTN_STORE_ALLOC(store, list, n, err));
+    if (lists)
+        *lists = list, *n_list = 0;
+    for (*n_text = 0; n > 0; n--, text += strlen(text) + 1) {
+        struct attn_record_value value = attn_record_field(setting->key, text, strlen(text));
+        struct setting one = {setting->item, setting->key, &value, NULL, NULL};
+        const char *prefix = lists ? attn_input_prefix(text, value.token.size) : NULL;
+
+        text += prefix ? strlen(prefix) : 0;
+        if (!prefix || strcmp(prefix, "text:") == 0) {
+            texts[(*n_text)++] = text;
+            continue;
+        }
+        if (strcmp(prefix, "ids:") != 0)
+            return fail(&one, &value.token, expected_form);
+        value = attn_record_field(&ids, text, strlen(text));
+        list->name = text;
+        one.at = (void *)&list->ids, one.second = &list->n;
+        ATTN_TRY(set_integers(&one, err));
+        list++, ++*n_list;
+    }
     return ATTN_OK;
 }
 
@@ -524,29 +551,24 @@ static enum attn_status set_json(const struct setting *setting, bool is_object,
 static bool choose_form(struct attn_item *item, struct attn_record_key *key,
                         struct attn_record_value *value)
 {
-    static const char *const forms[] = {ATTN_INPUT_PREFIXES};
     struct attn_json_token *token = &value->token, next;
-    struct attn_record_key form;
+    struct attn_record_key form, found;
     struct attn_json_reader ahead;
     bool has_ids = attn_record_find_form(key->name, key->n_name, "ids:", &form);
+    const char *prefix =
+        token->type == ATTN_JSON_STRING ? attn_input_prefix(token->text, token->size) : NULL;
 
-    for (size_t i = 0; token->type == ATTN_JSON_STRING && i < sizeof forms / sizeof *forms; i++) {
-        const size_t n = strlen(forms[i]);
-        struct attn_record_key found;
-
-        if (token->size < n || memcmp(token->text, forms[i], n) != 0)
-            continue;
-        if (attn_record_find_form(key->name, key->n_name, forms[i], &found))
+    if (prefix) {
+        if (attn_record_find_form(key->name, key->n_name, prefix, &found))
             *key = found;
         else if (!has_ids)
             return true;
-        else if (i > 0) {
-            attn_record_refuse(item, key->failure, key->name, value,
-                               "a text or ids:5,17,3; text: in front makes it a text");
+        else if (strcmp(prefix, "text:") != 0) {
+            attn_record_refuse(item, key->failure, key->name, value, expected_form);
             return false;
         }
-        token->text += n;
-        token->size -= n;
+        token->text += strlen(prefix);
+        token->size -= strlen(prefix);
         if (key->kind == ATTN_KEY_INTEGERS || key->kind == ATTN_KEY_TOKEN)
             *value = attn_record_field(key, token->text, token->size);
         return true;
@@ -596,7 +618,9 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     case ATTN_KEY_ROWS:
         return set_rows(&setting, err);
     case ATTN_KEY_TEXTS:
-        return set_texts(&setting, err);
+        return set_texts(&setting, NULL, NULL, err);
+    case ATTN_KEY_CONTINUATIONS:
+        return set_texts(&setting, &item->next_ids, &item->n_next_ids, err);
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
     case ATTN_KEY_MESSAGES:

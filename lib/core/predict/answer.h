@@ -44,7 +44,7 @@ struct attn_answer_args {
     const void *later[4];       /* NULL: room for fields of later versions */
 };
 
-/* A label given as the token ids of a text. */
+/* The token ids of a text: a label, or a continuation. */
 struct attn_label_ids {
     const int32_t *ids; /* [n] */
     size_t n;
@@ -74,7 +74,9 @@ struct attn_request_predict {
                                   two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;
     const struct attn_request_labels *more; /* or NULL */
-    const void *later[4];
+    const struct attn_label_ids *next_ids;  /* [n_next_ids] more continuations, after `next` */
+    size_t n_next_ids;
+    const void *later[2];
 };
 
 #endif

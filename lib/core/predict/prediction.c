@@ -18,14 +18,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Encodes TEXT, the name of a label, as a continuation of one token: the number of the label. */
-static enum attn_status encode_label(const struct attn_model *model, const char *text,
-                                     struct attn_encoding *encoding, struct attn_error *err)
+/* Encodes a label, named TEXT, as a continuation of one token, its number; or copies the ids of
+ * GIVEN, if it is not NULL. */
+static enum attn_status encode_ids(const struct attn_model *model, const char *text,
+                                   const struct attn_label_ids *given,
+                                   struct attn_encoding *encoding, struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(encoding->ids, 1, err));
-    encoding->n = 1;
-    return attn_error_at(attn_class_label_find(model, "next", text, encoding->ids, err),
-                         ATTN_STAGE_OPTIONS, err);
+    const size_t n = given ? given->n : 1, n_vocab = attn_model_config(model)->n_vocab;
+
+    if (n > 1 && attn_model_has_labels(model))
+        return attn_error_set(err, ATTN_INVALID, "`next_ids %s` is %zu labels, expected one", text,
+                              n);
+    ATTN_TRY(ATTN_ALLOC(encoding->ids, n, err));
+    if (!given)
+        ATTN_TRY(attn_class_label_find(model, "next", text, encoding->ids, err));
+    for (; encoding->n < n; encoding->n++) {
+        int32_t *id = &encoding->ids[encoding->n];
+
+        *id = given ? given->ids[encoding->n] : *id;
+        if (*id < 0 || (size_t)*id >= n_vocab)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`next_ids %d` is out of range, expected 0 to %zu", *id,
+                                  n_vocab - 1);
+    }
+    return ATTN_OK;
 }
 
 enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
@@ -37,11 +53,10 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
     const struct attn_model *model = scope->model;
     const size_t n = scope->text->n, n_ctx = attn_model_config(model)->n_ctx;
 
-    if (question->n_next == 0)
+    continuations->n = question->n_next + question->n_next_ids;
+    if (continuations->n == 0)
         return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(continuations->encodings,
-                      attn_alloc(question->n_next, sizeof(struct attn_encoding), err)));
-    continuations->n = question->n_next;
+    ATTN_TRY(ATTN_ALLOC(continuations->encodings, continuations->n, err));
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     /* An encoder fills a position of the text, so nothing precedes the continuation. */
@@ -56,17 +71,20 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' answers with values, and `next` asks for a probability",
                            attn_quote_string(attn_model_name(model)).text);
-    for (size_t i = 0; attn_model_has_labels(model) && i < question->n_next; i++)
-        ATTN_TRY(encode_label(model, question->next[i], &continuations->encodings[i], err));
-    for (size_t i = 0; !attn_model_has_labels(model) && i < question->n_next; i++) {
+    for (size_t i = 0; i < continuations->n; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
-        const char *text = question->next[i];
+        const char *text = attn_predict_next(question, i);
+        const struct attn_label_ids *ids =
+            i < question->n_next ? NULL : &question->next_ids[i - question->n_next];
+        const bool is_text = !ids && !attn_model_has_labels(model);
 
-        ATTN_TRY(
-            attn_tokenizer_encode(scope->tokenizer, text, strlen(text), &options, encoding, err));
-        ATTN_TRY(
-            attn_error_at(attn_answer_check_known(scope->tokenizer, "next", text, encoding, err),
-                          ATTN_STAGE_OPTIONS, err));
+        if (is_text)
+            ATTN_TRY(attn_tokenizer_encode(scope->tokenizer, text, strlen(text), &options, encoding,
+                                           err));
+        ATTN_TRY(attn_error_at(
+            is_text ? attn_answer_check_known(scope->tokenizer, "next", text, encoding, err)
+                    : encode_ids(model, text, ids, encoding, err),
+            ATTN_STAGE_OPTIONS, err));
         if (encoding->n == 0)
             return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                                   attn_quote_string(text).text);
@@ -338,7 +356,7 @@ static enum attn_status find_at_positions(struct attn_session *session,
             const int32_t id = continuations->encodings[i % continuations->n].ids[0];
 
             next->position = rows.first + i / continuations->n;
-            next->text = args->question->next[i % continuations->n];
+            next->text = attn_predict_next(args->question, i % continuations->n);
             next->log_prob = is_alone ? -attn_softplus(-(double)logits[id])
                                       : -attn_logits_surprisal(logits, args->n_vocab, id);
         }
@@ -369,7 +387,7 @@ static enum attn_status find_next(struct attn_session *session,
             struct attn_next *next = &found->next[n_left * n + i];
 
             next->position = end - 1;
-            next->text = args->question->next[i];
+            next->text = attn_predict_next(args->question, i);
             ATTN_TRY(
                 log_probability(session, &args->continuations->encodings[i], &next->log_prob, err));
         }
@@ -508,32 +526,6 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
-/* Appends a row for each candidate of `top` to TABLE, with the cells that it HAS [N_TOP_CELL]. */
-static enum attn_status fill_top(const struct attn_predictions *found, const bool *has,
-                                 struct attn_table *table, struct attn_error *err)
-{
-    for (size_t i = 0; i < found->n_top; i++) {
-        const struct attn_candidate *top = &found->top[i];
-        char span[48];
-        struct attn_cell all[N_TOP_CELL] = {
-            [TOP_POSITION] = attn_cell_integer((int64_t)top->position),
-            [TOP_PROBABILITY] = attn_cell_real(top->prob),
-            [TOP_SCORE] = attn_cell_real(top->score),
-            [TOP_ID] = attn_cell_integer(top->id),
-            [TOP_TOKEN] = attn_cell_text(top->token, top->token_size)};
-        struct attn_cell row[N_TOP_CELL];
-        size_t n = 0;
-
-        snprintf(span, sizeof span, "%zu-%d", top->position, (int)top->id);
-        all[TOP_SPAN] = attn_cell_string(span);
-        for (size_t k = 0; k < N_TOP_CELL; k++)
-            if (has[k])
-                row[n++] = all[k];
-        ATTN_TRY(attn_table_append(table, row, n, err));
-    }
-    return ATTN_OK;
-}
-
 /* The ids of labels of the request carry no information, so they are dropped. */
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
                                  struct attn_error *err)
@@ -557,40 +549,48 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         columns[n - 1].name = found->has_labels ? "label" : "text";
     ATTN_TRY(
         attn_table_create(found->has_labels ? "run.labels" : "run.top", columns, n, table, err));
-    return fill_top(found, has, *table, err);
-}
+    for (size_t i = 0; i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+        char span[48];
+        struct attn_cell row[N_TOP_CELL] = {
+            [TOP_POSITION] = attn_cell_integer((int64_t)top->position),
+            [TOP_PROBABILITY] = attn_cell_real(top->prob),
+            [TOP_SCORE] = attn_cell_real(top->score),
+            [TOP_ID] = attn_cell_integer(top->id),
+            [TOP_TOKEN] = attn_cell_text(top->token, top->token_size)};
 
-static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
-                                  struct attn_error *err)
-{
-    const size_t n_left_out = found->has_positions ? 0 : 1;
-
-    if (found->n_next == 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_table_create("run.next", next_columns + n_left_out, 3 - n_left_out, table, err));
-    for (size_t i = 0; i < found->n_next; i++) {
-        const struct attn_cell row[] = {
-            attn_cell_integer((int64_t)found->next[i].position),
-            attn_cell_real(found->next[i].log_prob),
-            attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
-
-        ATTN_TRY(attn_table_append(*table, row + n_left_out, 3 - n_left_out, err));
+        snprintf(span, sizeof span, "%zu-%d", top->position, (int)top->id);
+        row[TOP_SPAN] = attn_cell_string(span);
+        n = 0;
+        for (size_t k = 0; k < N_TOP_CELL; k++)
+            if (has[k])
+                row[n++] = row[k];
+        ATTN_TRY(attn_table_append(*table, row, n, err));
     }
     return ATTN_OK;
 }
 
-static enum attn_status fill_metric(const struct attn_predictions *found, struct attn_table *table,
-                                    struct attn_error *err)
+/* Creates the table of continuations, or of metrics, if there are any. */
+static enum attn_status make_next(const struct attn_predictions *found, bool are_metrics,
+                                  struct attn_table **table, struct attn_error *err)
 {
-    const size_t n_left_out = found->has_positions ? 0 : 1;
+    const size_t n_left_out = found->has_positions ? 0 : 1, n = 3 - n_left_out;
+    const struct attn_column *columns = (are_metrics ? metric_columns : next_columns) + n_left_out;
+    const size_t n_row = are_metrics ? found->n_metric : found->n_next;
 
-    for (size_t i = 0; i < found->n_metric; i++) {
-        const struct attn_predicted_metric *metric = &found->metric[i];
-        const struct attn_cell row[] = {attn_cell_integer((int64_t)metric->position),
-                                        attn_cell_real(metric->value),
-                                        attn_cell_text(metric->name, strlen(metric->name))};
+    if (n_row > 0)
+        ATTN_TRY(
+            attn_table_create(are_metrics ? "run.target" : "run.next", columns, n, table, err));
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_next next = are_metrics ? (struct attn_next){found->metric[i].position,
+                                                                       found->metric[i].name,
+                                                                       found->metric[i].value,
+                                                                       {NULL}}
+                                                  : found->next[i];
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)next.position),
+                                        attn_cell_real(next.log_prob), attn_cell_string(next.text)};
 
-        ATTN_TRY(attn_table_append(table, row + n_left_out, 3 - n_left_out, err));
+        ATTN_TRY(attn_table_append(*table, row + n_left_out, n, err));
     }
     return ATTN_OK;
 }
@@ -598,14 +598,9 @@ static enum attn_status fill_metric(const struct attn_predictions *found, struct
 enum attn_status attn_predictions_metric(const struct attn_predictions *found,
                                          struct attn_table **metric, struct attn_error *err)
 {
-    const size_t n_left_out = found->has_positions ? 0 : 1;
     struct attn_table *made = NULL;
-    enum attn_status status = ATTN_OK;
+    const enum attn_status status = make_next(found, true, &made, err);
 
-    if (found->n_metric > 0)
-        status = attn_table_create("run.target", metric_columns + n_left_out, 3 - n_left_out, &made,
-                                   err);
-    ATTN_THEN(status, fill_metric(found, made, err));
     ATTN_RETURN_MADE(status, metric, made, attn_table_free);
 }
 
@@ -616,7 +611,7 @@ enum attn_status attn_predictions_tables(const struct attn_predictions *found,
     struct attn_table *made_top = NULL, *made_next = NULL;
     enum attn_status status = make_top(found, &made_top, err);
 
-    ATTN_THEN(status, make_next(found, &made_next, err));
+    ATTN_THEN(status, make_next(found, false, &made_next, err));
     if (status == ATTN_OK) {
         *top = made_top;
         *next = made_next;

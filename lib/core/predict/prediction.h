@@ -7,9 +7,15 @@
 #include "predict/answer_internal.h"
 #include "tensors/output.h"
 
+/* Returns the text of continuation I; of those after the texts, its ids as they were written. */
+static inline const char *attn_predict_next(const struct attn_request_predict *question, size_t i)
+{
+    return i < question->n_next ? question->next[i] : question->next_ids[i - question->n_next].name;
+}
+
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
 {
-    return question->top > 0 || question->n_next > 0 || question->answer;
+    return question->top + question->n_next + question->n_next_ids > 0 || question->answer;
 }
 
 /* Returns the number of labels of QUESTION: texts, ids and pictures. */

@@ -64,7 +64,8 @@ struct attn_item {
     struct attn_number_list from, to, queries; /* `queries` replaces the rows of the request */
     const char *const *next; /* [n_next] continuations, which replace those of the request;
                                 NULL: those of the request */
-    size_t n_next;
+    size_t n_next, n_next_ids;
+    const struct attn_label_ids *next_ids; /* [n_next_ids] more of them, if `next` is not NULL */
     struct attn_word_texts words, source_words; /* words of the text and of the source */
     struct attn_item_place *places;             /* [n_place] owns */
     size_t n_place;

@@ -93,6 +93,9 @@ static const struct attn_param prediction[] = {
         "print ln p of TEXT as what comes next, or stands at the mask of an encoder; "
         "with `queries` as for `top`. May be repeated",
         .second = offsetof(struct attn_request, predict.n_next)),
+    ROW(ID_LISTS, "next_ids", "LIST", predict.next_ids, NULL, .of = "next",
+        .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD,
+        .second = offsetof(struct attn_request, predict.n_next_ids)),
 };
 
 const struct attn_param_list attn_prediction_params = ATTN_PARAM_LIST("Prediction", prediction);

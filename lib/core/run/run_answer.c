@@ -45,9 +45,9 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
 {
     return attn_predict_is_asked(question)
                ? attn_run_check_output(model,
-                                       question->top > 0      ? "`top` needs one"
-                                       : question->n_next > 0 ? "`next` needs one"
-                                                              : "`target` needs one",
+                                       question->top > 0  ? "`top` needs one"
+                                       : question->answer ? "`target` needs one"
+                                                          : "`next` needs one",
                                        err)
                : ATTN_OK;
 }
@@ -102,7 +102,7 @@ bool attn_run_has_positions(const struct attn_run *run)
 static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_predict *predict = &run->request.predict;
-    const bool is_asked = predict->top > 0 || predict->n_next > 0;
+    const bool is_asked = predict->top > 0 || run->asked.continuations.n > 0;
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
     size_t n;
 
@@ -115,9 +115,9 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
         if (run->asked.continuations.encodings[i].n != 1)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "`next` '%s' is %zu tokens, an encoder predicts one at a position",
-                               attn_quote_string(predict->next[i]).text,
+                               attn_quote_string(attn_predict_next(predict, i)).text,
                                run->asked.continuations.encodings[i].n);
-    if (predict->n_next == 0 || n == 1 || attn_model_has_labels(run->model))
+    if (run->asked.continuations.n == 0 || n == 1 || attn_model_has_labels(run->model))
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`next` is asked at %zu positions, an encoder answers at one: a mask, or "

@@ -35,10 +35,15 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
         attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
         attn_is_given(predict->n_next == 0 || predict->next, "next", err) &&
+        attn_is_given(predict->n_next_ids == 0 || predict->next_ids, "next_ids", err) &&
         attn_is_given(predict->n_label == 0 || predict->labels, "labels", err);
 
     for (size_t i = 0; is_right && i < predict->n_next; i++)
         is_right = attn_is_given(predict->next[i], "next", err);
+    for (size_t i = 0; is_right && i < predict->n_next_ids; i++)
+        is_right =
+            attn_is_given(predict->next_ids[i].ids && predict->next_ids[i].name, "next_ids", err) &&
+            ATTN_IS_KNOWN(predict->next_ids[i].later, "next_ids", err);
     for (size_t i = 0; is_right && i < predict->n_label; i++)
         is_right = attn_is_given(predict->labels[i], "labels", err);
     return is_right ? attn_edits_check_given(&request->edits, err) : ATTN_INVALID;

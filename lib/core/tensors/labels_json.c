@@ -28,11 +28,10 @@ void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
 
-    if (!attn_json_begin_list(&json, run->ids))
-        return;
-    for (size_t p = 0; p < n; p++)
-        attn_json_integer(&json, run->ids[p]);
-    attn_json_end(&json);
+    if (run->ids)
+        attn_json_ids(&json, run->ids, n);
+    else
+        attn_json_null(&json);
 }
 
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n)

@@ -1524,7 +1524,9 @@ attn_request_predict._fields_ = [
     ("labels", POINTER(c_char_p)),
     ("n_label", c_size_t),
     ("more", POINTER(attn_request_labels)),
-    ("later", c_void_p * 4),
+    ("next_ids", POINTER(attn_label_ids)),
+    ("n_next_ids", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -2123,6 +2125,8 @@ attn_item._fields_ = [
     ("queries", attn_number_list),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
+    ("n_next_ids", c_size_t),
+    ("next_ids", POINTER(attn_label_ids)),
     ("words", attn_word_texts),
     ("source_words", attn_word_texts),
     ("places", POINTER(attn_item_place)),

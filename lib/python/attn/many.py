@@ -47,7 +47,7 @@ class _Many:
         self.has_pairs: bool | None = None  # of layers: those of the decoder, and of cross-attention
         self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries.text)
         asked = request.struct.predict
-        self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
+        self.has_predictions = bool(asked.top or asked.n_next or asked.n_next_ids or asked.n_label)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
         self.calls = c.attn_item_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
         self.calls.on_end = type(self.calls.on_end)(self.on_end)

@@ -215,8 +215,8 @@ class Model(questions.Questions):
         types       the token types of ids, [n]; a pair has those of the tokenizer: result.types
         key_mask    one number per token of an encoder's text, or per row of the source where there is one: 1, or 0:
                     no query attends to it, as with transformers' attention_mask
-        top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
-                    result.predictions
+        top, next   the most probable next tokens; texts whose probability as a continuation is wanted, or their token
+                    ids, [" are", 7, [7, 12]], which come after the texts: result.predictions
         labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
                     has their scores and probabilities; of a model of sentences: texts that the text is compared with.
                     label_ids: the same as token ids; label_images: paths of pictures that CLIP compares a text with

@@ -5,6 +5,7 @@ import datetime
 import functools
 import itertools
 import json
+import numbers
 import os
 import re
 from ctypes import POINTER, byref, c_float, c_int32, c_void_p, cast
@@ -292,7 +293,13 @@ class Request:
             given["chat_set"] = [f"{name}={json.dumps(value)}" for name, value in given["chat_set"].items()]
         if isinstance(given.get("chat"), bool):
             given["chat"] = "on" if given["chat"] else "off"
+        next_ids = []
+        if given.get("next") is not None and not isinstance(given["next"], (str, bytes)):
+            wanted = [given["next"]] if isinstance(given["next"], numbers.Integral) else listed(given["next"], "next", "texts or token ids")
+            given["next"] = [one for one in wanted if isinstance(one, (str, bytes))]
+            next_ids = [[one] if isinstance(one, numbers.Integral) else one for one in wanted if not isinstance(one, (str, bytes))]
         fill_all(request, SELECTION, given, self.keep)
+        request.predict.next_ids, request.predict.n_next_ids = self._id_lists(next_ids, "next")
         now = datetime.datetime.now()  # for templates; of the clock on the wall
         request.chat.now = int(os.environ.get("SOURCE_DATE_EPOCH") or (now - datetime.datetime(1970, 1, 1)).total_seconds())
         if any(given.get(name) is not None for name in ATTENTION):
@@ -304,14 +311,11 @@ class Request:
             self.keep.append(places)
             reading.places = POINTER(c.attn_places)(places)
         request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
-        rows = [ids_of(ids, "label_ids") for ids in listed(label_ids, "label_ids", "lists of token ids")]
-        more = c.attn_request_labels(n_ids=len(rows))
+        more = c.attn_request_labels()
+        more.ids, more.n_ids = self._id_lists(listed(label_ids, "label_ids", "lists of token ids"), "label_ids")
         more.images, more.n_image = texts(label_images, "label_images", self.keep)
-        if rows or more.n_image:
-            named = (c.attn_label_ids * len(rows))(*(c.attn_label_ids(cast(ids.ctypes.data, POINTER(c_int32)), len(ids),
-                                                                      ",".join(map(str, ids)).encode()) for ids in rows))
-            more.ids = named
-            self.keep += [rows, named, more]
+        if more.n_ids or more.n_image:
+            self.keep.append(more)
             request.predict.more = POINTER(c.attn_request_labels)(more)
         if asked:
             wanted = c.attn_answer_args()
@@ -321,6 +325,14 @@ class Request:
         self._set_edits(edits, host, edited.interventions[:edited.n_intervention])
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)
+
+    def _id_lists(self, lists, what: str):
+        """Lists of token ids as attn_label_ids, and their number."""
+        rows = [ids_of(ids, what) for ids in lists]
+        named = (c.attn_label_ids * len(rows))(*(c.attn_label_ids(cast(ids.ctypes.data, POINTER(c_int32)), len(ids),
+                                                                  ",".join(map(str, ids)).encode()) for ids in rows))
+        self.keep += [rows, named]
+        return named, len(rows)
 
     def check_stacks(self, host) -> Request:
         """Refuses edits that name no stack of a model with two, or one of a model with one."""

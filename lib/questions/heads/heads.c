@@ -409,7 +409,7 @@ static enum attn_status next_item(void *user, struct attn_item **item, struct at
         return ATTN_OK;
     (*item)->queries = (struct attn_number_list){0};
     (*item)->next = NULL;
-    (*item)->n_next = 0;
+    (*item)->n_next = (*item)->n_next_ids = 0;
     return ATTN_OK;
 }
 

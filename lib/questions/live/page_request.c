@@ -38,8 +38,7 @@ static void predict(const struct attn_host *host, struct attn_request *request)
         input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
 
     if (!config || config->output == ATTN_OUTPUT_NONE || !is_page_predicting(request) ||
-        predict->top > 0 || predict->n_next > 0 || attn_predict_n_label(predict) > 0 ||
-        predict->answer)
+        attn_predict_is_asked(predict) || attn_predict_n_label(predict) > 0)
         return;
     request->predict.top = TOP;
     if (n * (double)config->n_vocab * (double)config->d_model <= most)

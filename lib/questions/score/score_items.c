@@ -361,7 +361,7 @@ static enum attn_status next_item(void *user, struct attn_item **given, struct a
     item->answer.at = attn_number_list_or(item->answer.at, args.at);
     item->queries = (struct attn_number_list){0};
     item->next = NULL;
-    item->n_next = 0;
+    item->n_next = item->n_next_ids = 0;
     if (scoring->question != ASK_TARGET || !scoring->tokenizer ||
         scoring->frame.config->is_encoder || attn_item_answer(item, &args, NULL) != ATTN_OK ||
         !args.target || args.foil_id ||
