@@ -23,7 +23,7 @@ static void note_shares(const struct attn_table *table, bool has_items)
 
     for (size_t row = 0; row < n; row++) {
         first += number_of(table, row, "first_rate");
-        n_other += number_of(table, row, "other_sinks") > 0;
+        n_other += number_of(table, row, "n_other_sink") > 0;
     }
     if (n > 0)
         note("position 0 is a sink in %.1f%% of the heads%s, another column in %.1f%%%s",

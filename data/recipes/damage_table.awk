@@ -1,5 +1,5 @@
 # damage_table.awk - means over texts of each head, from many tables of `attn-cli diff --csv` one after
-# another, each with its header: layer,head,rows,tv,tv_max,at,js. The first file has such tables of
+# another, each with its header: layer,head,n_row,tv,tv_max,position,js. The first file has such tables of
 # `attn-cli heads --csv`, whose column `type` is taken from the last that has one for the head.
 BEGIN { FS = OFS = ","; CONVFMT = "%.9g" }
 NR == FNR {

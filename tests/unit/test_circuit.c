@@ -412,8 +412,8 @@ START_TEST(circuits_keep_what_those_of_float64_keep)
                 &asked, strcmp(line->from, "eap") == 0 ? ATTN_CIRCUIT_EAP : ATTN_CIRCUIT_EAP_IG,
                 strcmp(line->to, "top") == 0, size);
 
-            ck_assert_int_eq(attn_test_cell(table, 0, "edges").integer, (int64_t)line->numbers[0]);
-            ck_assert_int_eq(attn_test_cell(table, 0, "kept").integer, (int64_t)line->numbers[1]);
+            ck_assert_int_eq(attn_test_cell(table, 0, "n_edge").integer, (int64_t)line->numbers[0]);
+            ck_assert_int_eq(attn_test_cell(table, 0, "n_kept").integer, (int64_t)line->numbers[1]);
             ck_assert(fabs(attn_test_cell(table, 0, "value").real - line->numbers[2]) <
                       3e-5 + 1e-4 * fabs(line->numbers[2]));
             ck_assert(fabs(attn_test_cell(table, 0, "faithfulness").real - line->numbers[3]) <

@@ -620,15 +620,15 @@ def sinks(self: Model, text=None, *, by: str = "head", queries=None, heads=None,
     """Where heads park weight: sinks, and massive activations.
 
     Prints for each head the mean weight of the first token over the rows that see it (first_weight), whether it is a
-    sink (first_rate), whether any column is one (rate), how many others there are (columns), which column has the most
+    sink (first_rate), whether any column is one (rate), how many others are (n_other_sink), which column has the most
     weight, and the length of the value there, divided by the mean length elsewhere (value_norm). Below 1 means: weight
     is parked there, and little is read. Columns that fewer than 8 rows see do not count: a few rows make any column a
     sink.
 
     `by token` pools the places of each token, the first of a text by itself; rate is the share of heads in which the
     place is a sink. `by layer` shows the residual stream: activations above 100 that are also above 1,000 times the
-    median (massive), and where the largest is; with `threshold` all positions from a ratio on. Over `items` numbers are
-    means.
+    median (n_massive), and where the largest is; with `threshold` all positions from a ratio on. Over `items` numbers
+    are means.
 
     `by park` lists the positions that are parks wherever they stand: the first, and each that gets at least .1 of the
     weight of the rows after it, mean over heads (weight), and before some layer has a peak of at least 10 times the

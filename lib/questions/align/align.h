@@ -35,7 +35,7 @@
  *
  *     layer, method | layer, head          the mean of the heads has no head; the mean of
  *                                               `heads` of several layers has no layer either
- *     n, links, sure, possible                  items; |A|, |S|, |P|
+ *     n, n_link, n_sure, n_possible             items; |A|, |S|, |P|
  *     precision, recall, aer                    |A and P| / |A|; |A and S| / |S|;
  *                                               1 - (|A and S| + |A and P|) / (|A| + |S|)
  *

@@ -301,8 +301,8 @@ enum attn_status attn_link_scores(const char *links, const char *gold, struct at
          .role = ATTN_ROLE_COUNT,
          .traits = ATTN_TRAIT_COUNT},
         ATTN_COLUMN_WITH("n_link", INTEGER, COUNT),
-        ATTN_COLUMN_WITH("sure", INTEGER, COUNT),
-        ATTN_COLUMN_WITH("possible", INTEGER, COUNT),
+        ATTN_COLUMN_WITH("n_sure", INTEGER, COUNT),
+        ATTN_COLUMN_WITH("n_possible", INTEGER, COUNT),
         ATTN_COLUMN_RATE("precision", 6, "precision of the links", 0),
         ATTN_COLUMN_RATE("recall", 6, "recall of the links", 0),
         ATTN_COLUMN_RATE("aer", 6, "alignment error rate", 0)};

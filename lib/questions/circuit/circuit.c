@@ -140,8 +140,9 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_LOOKS_AT] = ATTN_COLUMN("looks_at", TEXT, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_WEIGHT] = ATTN_COLUMN_REAL("weight", 6, NULL, SHARE, .shown = SHOW_PLACES),
-    [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_EDGES] =
+        ATTN_COLUMN_WITH("n_edge", INTEGER, NAME, .quantity = "edges", .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("n_kept", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_FAITHFULNESS] =
         ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED,

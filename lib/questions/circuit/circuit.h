@@ -36,7 +36,7 @@
  * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
  * on no way from the input to the logits are left out first:
  *
- *     edges, kept, value, faithfulness, control, control_sd
+ *     n_edge, n_kept, value, faithfulness, control, control_sd
  *
  * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `control` is the mean of that of as
  * many edges drawn from all. With `evaluate` the only circuit is that of a file.
@@ -85,7 +85,7 @@ struct attn_circuit_args {
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
     /* the table has the edges of the circuit with so many edges; 0: all edges. Without items it is
-     * run, and five random ones: facts about the table are `edges`, `faithfulness`, `control`,
+     * run, and five random ones: facts about the table are `n_edge`, `faithfulness`, `control`,
      * `clean` and `corrupted`, the metric of both texts, `instead`, the token of the corrupted text
      * where the input differs, and `paths`, one a line */
     size_t n_edge;

@@ -36,7 +36,7 @@ enum { SHOW_RECALL = 2 }; /* both runs have another attention */
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_HEAD(STACK, 0),
-    [ROWS] = ATTN_COLUMN_WITH("rows", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE),
+    [ROWS] = ATTN_COLUMN_WITH("n_row", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE),
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
     [AT] =

@@ -10,8 +10,8 @@
  *
  * The table has a row per head:
  *
- *     layer, head, rows      number of compared rows of the pattern
- *     tv, tv_max, at         total variation 1/2 sum |a - b| of a row: mean, largest, its query
+ *     layer, head, n_row     number of compared rows of the pattern
+ *     tv, tv_max, position   total variation 1/2 sum |a - b| of a row: mean, largest, its query
  *     js                     mean Jensen-Shannon divergence of a row, in nats, not smoothed
  *     recall                 of two kinds of attention: mean share of the 5 keys with the largest
  *                            weights of the first that are among the 5 of the second
@@ -22,7 +22,7 @@
  * one, all keys between them as one key. One text under two models must have the same tokens in
  * both.
  *
- * Over items (study.h) `rows` is the sum, and `at` is left out. With a host or a request for the
+ * Over items (study.h) `n_row` is the sum, and `position` is left out. With a host or a request for the
  * second run, each item is one text that both run.
  */
 #ifndef ATTN_DIFF_DIFF_H

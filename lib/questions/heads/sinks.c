@@ -43,7 +43,7 @@ static const struct attn_column head_columns[N_HEAD_COLUMN] = {
     [FIRST_WEIGHT] = ATTN_COLUMN_QUANTITY("first_weight", 4, NULL, SHARE, "weight of position 0"),
     [FIRST_RATE] = ATTN_COLUMN_RATE("first_rate", 4, "position 0 is a sink", 0),
     [RATE] = ATTN_COLUMN_RATE("rate", 4, "share of texts with a sink", 0),
-    [COLUMNS] = ATTN_COLUMN_WHOLE("other_sinks", "sinks other than position 0"),
+    [COLUMNS] = ATTN_COLUMN_WHOLE("n_other_sink", "sinks other than position 0"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight of the largest column"),
@@ -62,7 +62,7 @@ enum { OF_TOKEN, OF_ID, PLACES, TOKEN_RATE, TOKEN_WEIGHT, TOKEN_ROW_TYPE, N_TOKE
 static const struct attn_column token_columns[N_TOKEN_COLUMN] = {
     [OF_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [OF_ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
-    [PLACES] = ATTN_COLUMN_WITH("places", INTEGER, COUNT),
+    [PLACES] = ATTN_COLUMN_WITH("n_position", INTEGER, COUNT),
     [TOKEN_RATE] = WEIGHTED_SHARE("rate", "share of heads and places with a sink"),
     [TOKEN_WEIGHT] = WEIGHTED_SHARE("weight", "weight, mean over heads"),
     [TOKEN_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
@@ -87,7 +87,7 @@ static const struct attn_column layer_columns[N_LAYER_COLUMN] = {
     [OF_STACK] = ATTN_COLUMN_STACK("stack"),
     [OF_LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT),
-    [MASSIVE] = ATTN_COLUMN_WHOLE("massive", "massive activations"),
+    [MASSIVE] = ATTN_COLUMN_WHOLE("n_massive", "massive activations"),
     [LARGEST] = ATTN_COLUMN_QUANTITY("largest", 4, NULL, POSITIVE, "largest activation"),
     [OF_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [LARGEST_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
@@ -175,7 +175,7 @@ const struct attn_question attn_question_sinks = {
     .description =
         "Prints for each head the mean weight of the first token over the rows that see\n"
         "it (first_weight), whether it is a sink (first_rate), whether any column is one\n"
-        "(rate), how many others there are (columns), which column has the most weight,\n"
+        "(rate), how many others are (n_other_sink), which column has the most weight,\n"
         "and the length of the value there, divided by the mean length elsewhere\n"
         "(value_norm). Below 1 means: weight is parked there, and little is read. Columns\n"
         "that fewer than 8 rows see do not count: a few rows make any column a sink.\n"
@@ -183,8 +183,8 @@ const struct attn_question attn_question_sinks = {
         "`by token` pools the places of each token, the first of a text by itself; rate\n"
         "is the share of heads in which the place is a sink. `by layer` shows the\n"
         "residual stream: activations above 100 that are also above 1,000 times the\n"
-        "median (massive), and where the largest is; with `threshold` all positions from\n"
-        "a ratio on. Over `items` numbers are means.\n"
+        "median (n_massive), and where the largest is; with `threshold` all positions\n"
+        "from a ratio on. Over `items` numbers are means.\n"
         "\n"
         "`by park` lists the positions that are parks wherever they stand: the first, and\n"
         "each that gets at least .1 of the weight of the rows after it, mean over heads\n"

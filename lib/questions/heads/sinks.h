@@ -43,10 +43,10 @@ struct attn_sinks_args {
 /*
  * The table has the columns
  *
- *     layer, head, kv_head, first_weight, first_rate, rate, columns, position, token, weight,
- *         value_norm
- *     token, id, places, rate, weight                                        by token
- *     layer, site, massive, largest, position, token, dim, median, ratio     by layer
+ *     layer, head, kv_head, first_weight, first_rate, rate, n_other_sink, position, token,
+ *         weight, value_norm
+ *     token, id, n_position, rate, weight                                    by token
+ *     layer, site, n_massive, largest, position, token, dim, median, ratio   by layer
  *     position, token, weight, ratio                                         by park
  *     layer, position, token, received, share                                by key
  *

@@ -21,7 +21,7 @@
  * with a mask at its position, given all others; special tokens have no score.
  *
  * By word it has a row per word: word_index from 0, word, the sums nats and bits over its tokens,
- * which are missing if a token has no score, their number tokens, and the columns of `measures`.
+ * which are missing if a token has no score, their number n_token, and the columns of `measures`.
  * Words are characters without white space, or those that the item lists.
  *
  * Over items (means/study.h) it has one row, or one per group. The first valid item determines
@@ -32,13 +32,13 @@
  *                     accuracy; rank and prob of the target
  *     good and bad    good, bad: ln p of each of the two texts, by `by`; difference; right, 1 if
  *                     the difference is above 0, else 0
- *     neither         nats and bits of the text, by `by`; tokens, the number of scored tokens
+ *     neither         nats and bits of the text, by `by`; n_token, the number of scored ones
  *
  * A tie has no `right` (attn_study_sum.n_tie).
  *
  * With `regions` an item has a row for each of them, with the sums over the tokens of that place:
  *
- *     region, nats, bits, tokens
+ *     region, nats, bits, n_token
  *
  * An item without the place, or whose first token, which has no score, is in it, has no numbers
  * there, and does not count in n. A word is its tokens alone: a comma after it is not in its

@@ -371,7 +371,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [WORD] = ATTN_COLUMN_OF(TOKEN, "word", TEXT, .shown = SHOW_WORD | ATTN_SHOWN_ALONE),
     [NATS] = SURPRISAL_COLUMN("nats", .shown = 0),
     [BITS] = SURPRISAL_COLUMN("bits", .shown = 0),
-    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+    [TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT),
     [SPACE_BEFORE] =
         ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
     [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),

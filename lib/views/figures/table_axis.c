@@ -985,6 +985,10 @@ static enum attn_status read_names(struct reading *r, struct attn_error *err)
 {
     struct attn_table_axis *groups = &r->cells->rows, *places = &r->cells->columns;
     const bool has_positions = r->role == ATTN_ROLE_POSITION;
+    const struct attn_column *named = attn_table_column(
+        r->table, r->is_sequence || (r->is_curve && has_positions && r->of->detail == SIZE_MAX)
+                      ? r->of->columns
+                      : r->of->rows);
 
     r->is_placed = has_name;
     if (r->picture->run && has_positions)
@@ -996,10 +1000,7 @@ static enum attn_status read_names(struct reading *r, struct attn_error *err)
     if (r->is_curve && r->is_stream && !(has_positions && r->of->detail == SIZE_MAX))
         places->axis.title = r->has_stacks ? "residual stream" : "after layer";
     else
-        places->axis.title = attn_table_column_name(
-            r->table, r->is_sequence || (r->is_curve && has_positions && r->of->detail == SIZE_MAX)
-                          ? r->of->columns
-                          : r->of->rows);
+        places->axis.title = named->quantity ? named->quantity : named->name;
     return ATTN_OK;
 }
 
