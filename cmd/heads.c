@@ -227,7 +227,7 @@ const struct command command_probe = {
                  "id|foil|foil-id|at|metric",
     .lacks_columns = "picture|picture_0|picture_1|picture_2|picture_3|picture_4|picture_5|"
                      "picture_6|picture_7|picture_sinks|question|answer|other|spatial_entropy|"
-                     "blobs|patch_distance|locality|cls|registers|direct|ablated|patched|"
+                     "n_blob|patch_distance|locality|cls|registers|direct|ablated|patched|"
                      "patched_share|weight|percentile|change|bottom_row|kept|selected|right",
     .plain = "probe",
     .args_size = sizeof(struct question_args),

@@ -546,7 +546,7 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
     if (args->is_localized)
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
-               ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
+               ATTN_MEASURE_BIT(ATTN_MEASURE_N_BLOB);
     if (args->measures != 0 || args->effects != 0 || args->is_needle || args->is_own)
         return args->measures;
     if (prompt)

@@ -102,7 +102,7 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
                     ? attn_picture_maps_image_share(reading, &ats[i], k)
                     : (double)NAN;
         found[ATTN_HEAD_OF_SPATIAL_ENTROPY] = pictures[i].entropy;
-        found[ATTN_HEAD_OF_BLOBS] = pictures[i].n_blob;
+        found[ATTN_HEAD_OF_N_BLOB] = pictures[i].n_blob;
         found[ATTN_HEAD_BOTTOM_ROW] = pictures[i].bottom > 0.05;
         found[ATTN_HEAD_KEPT] = pictures[i].is_kept;
         found[ATTN_HEAD_RANK] = pictures[i].rank > 0 ? pictures[i].rank : (double)NAN;
