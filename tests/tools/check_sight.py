@@ -174,7 +174,7 @@ class Checker:
             self.csv(case, made.stdout, section)
         elif "ids" in case:
             new = json.loads(made.stdout)
-            ids = new["ids"]
+            ids = new["continuation_ids"]
             if ids != case["ids"]:
                 self.fault(section, f"{case['name']}: generates {ids}, not {case['ids']}")
         elif "svg" in case:
