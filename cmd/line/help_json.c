@@ -200,48 +200,46 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Meanings of the columns that name a row. */
-static const char *const roles[] = {
-    [ATTN_ROLE_LAYER] = "layer, from 0",
-    [ATTN_ROLE_HEAD] = "head, from 0",
-    [ATTN_ROLE_KV_HEAD] = "key/value head, from 0",
-    [ATTN_ROLE_NEURON] = "neuron of the MLP, from 0",
-    [ATTN_ROLE_POSITION] = "position of the token, from 0",
-    [ATTN_ROLE_QUERY] = "position of the query, from 0",
-    [ATTN_ROLE_KEY] = "position of the key, from 0",
-    [ATTN_ROLE_PLACE] = "place in a ranking, from 1",
-    [ATTN_ROLE_TOKEN] = "text of the token",
-    [ATTN_ROLE_ID] = "id of the token in the vocabulary",
-    [ATTN_ROLE_SITE] = "tensor, as 'attn-cli help selection' lists them",
-    [ATTN_ROLE_PART] = "part of the model, or a total",
-    [ATTN_ROLE_SET] = "set of parts",
-    [ATTN_ROLE_NUMBER] = "number of the head, counted over all layers",
-    [ATTN_ROLE_OTHER_LAYER] = "layer of the other part, from 0",
-    [ATTN_ROLE_OTHER_HEAD] = "head of the other part, from 0",
-    [ATTN_ROLE_OTHER_NUMBER] = "number of the other head, counted over all layers",
-    [ATTN_ROLE_COUNT] = "number of items or texts in the row",
-    [ATTN_ROLE_TOTAL] = "sum of the columns before it",
-    [ATTN_ROLE_STACK] = "stack of the layer: encoder, decoder or cross",
-    [ATTN_ROLE_ROW_TYPE] = "data, reference, total or difference; only data belong into a mean",
-    [ATTN_ROLE_OTHER_PART] = "part of the second side",
-    [ATTN_ROLE_PICTURE_ROW] = "row of the cell or tile of the picture, from 0",
-    [ATTN_ROLE_PICTURE_COLUMN] = "column of the cell or tile of the picture, from 0",
+/* Meanings of the columns that name a row, also of those without a role that have one of NAMES. */
+static const struct {
+    const char *help, *names;
+} roles[] = {
+    [ATTN_ROLE_LAYER] = {"layer, from 0"},
+    [ATTN_ROLE_HEAD] = {"head, from 0"},
+    [ATTN_ROLE_KV_HEAD] = {"key/value head, from 0"},
+    [ATTN_ROLE_NEURON] = {"neuron of the MLP, from 0"},
+    [ATTN_ROLE_POSITION] = {"position of the token, from 0", "position"},
+    [ATTN_ROLE_QUERY] = {"position of the query, from 0", "query"},
+    [ATTN_ROLE_KEY] = {"position of the key, from 0", "key"},
+    [ATTN_ROLE_PLACE] = {"place in a ranking, from 1"},
+    [ATTN_ROLE_TOKEN] = {"text of the token", "token|query_token|key_token"},
+    [ATTN_ROLE_ID] = {"id of the token in the vocabulary", "id"},
+    [ATTN_ROLE_SITE] = {"tensor, as 'attn-cli help selection' lists them"},
+    [ATTN_ROLE_PART] = {"part of the model, or a total"},
+    [ATTN_ROLE_SET] = {"set of parts"},
+    [ATTN_ROLE_NUMBER] = {"number of the head, counted over all layers"},
+    [ATTN_ROLE_OTHER_LAYER] = {"layer of the other part, from 0"},
+    [ATTN_ROLE_OTHER_HEAD] = {"head of the other part, from 0"},
+    [ATTN_ROLE_OTHER_NUMBER] = {"number of the other head, counted over all layers"},
+    [ATTN_ROLE_COUNT] = {"number of items or texts in the row"},
+    [ATTN_ROLE_TOTAL] = {"sum of the columns before it"},
+    [ATTN_ROLE_STACK] = {"stack of the layer: encoder, decoder or cross"},
+    [ATTN_ROLE_ROW_TYPE] = {"data, reference, total or difference; only data belong into a mean"},
+    [ATTN_ROLE_OTHER_PART] = {"part of the second side"},
+    [ATTN_ROLE_PICTURE_ROW] = {"row of the cell or tile of the picture, from 0", "row"},
+    [ATTN_ROLE_PICTURE_COLUMN] = {"column of the cell or tile of the picture, from 0", "column"},
+    [ATTN_ROLE_WRITER] = {"part that writes: input, head 2.5, MLP 2.mlp", "from"},
+    [ATTN_ROLE_READER] = {"part that reads: 3.1.q, 3.0.k, 3.0.v, 3.mlp or logits", "to"},
 };
 
-/* Returns the help of COLUMN: that of a measure in tables of `heads`, of its role, or its quantity.
- */
-static const char *column_help(const struct command *command, const struct attn_column *column,
-                               struct topic_row *row)
+/* Returns the help of COLUMN: its own, that of its role or of its name, or its quantity. */
+static const char *column_help(const struct attn_column *column)
 {
-    const bool has_measures = strcmp(command->name, "heads") == 0;
-    const struct topic *measures = topic_find("measures");
-
-    for (size_t i = 0; has_measures && topic_row(measures, i, row); i++)
-        if (strcmp(row->name, column->name) == 0)
-            return row->text;
-    if (column->role < sizeof roles / sizeof *roles && roles[column->role])
-        return roles[column->role];
-    return column->quantity;
+    for (size_t i = 1; !column->help && i < sizeof roles / sizeof *roles; i++)
+        if (column->role == i || (column->role == ATTN_ROLE_VALUE && roles[i].names &&
+                                  word_find(roles[i].names, column->name) >= 0))
+            return roles[i].help;
+    return column->help ? column->help : column->quantity;
 }
 
 /* Whether a MINOR version may change the column NAME of TABLE. */
@@ -266,8 +264,7 @@ static void push_column(struct attn_json_writer *json, const struct command *com
         [ATTN_VALUE_TEXT] = "string",     [ATTN_VALUE_BOOLEAN] = "boolean",
         [ATTN_VALUE_LIST] = "integers",   [ATTN_VALUE_REALS] = "numbers"};
     char shown[TEXT_SIZE] = "", help[TEXT_SIZE];
-    struct topic_row row;
-    const char *text = column_help(command, column, &row);
+    const char *text = column_help(column);
     const bool is_always = column->role == ATTN_ROLE_ROW_TYPE || column->role == ATTN_ROLE_COUNT;
 
     for (size_t used = 0; text && *text; text++) /* @ stands for the number that was asked for */

@@ -53,6 +53,7 @@ static const struct {
     {"    role", offsetof(struct attn_column, role)},
     {"    traits", offsetof(struct attn_column, traits)},
     {"    shown", offsetof(struct attn_column, shown)},
+    {"    help", offsetof(struct attn_column, help)},
     {"    later", offsetof(struct attn_column, later)},
     {"attn_cell", sizeof(struct attn_cell)},
     {"    type", offsetof(struct attn_cell, type)},

@@ -96,14 +96,16 @@ END_TEST
 
 START_TEST(columns_are_copied)
 {
-    char name[] = "head", unit[] = "nats", quantity[] = "entropy", totals[] = "base sum";
+    char name[] = "head", unit[] = "nats", quantity[] = "entropy", totals[] = "base sum",
+         help[] = "from 0";
     const struct attn_column own[] = {
         {.name = name,
          .type = ATTN_VALUE_REAL,
          .unit = unit,
          .notation = ATTN_NOTATION_FIGURES,
          .digits = 9,
-         .quantity = quantity},
+         .quantity = quantity,
+         .help = help},
         {.name = "part", .type = ATTN_VALUE_TEXT, .totals = totals, .role = ATTN_ROLE_PART}};
     struct attn_table *table;
 
@@ -112,6 +114,7 @@ START_TEST(columns_are_copied)
     memset(unit, 'x', sizeof unit - 1);
     memset(quantity, 'x', sizeof quantity - 1);
     memset(totals, 'x', sizeof totals - 1);
+    memset(help, 'x', sizeof help - 1);
     ck_assert_str_eq(attn_table_name(table), "edges");
     ck_assert_uint_eq(attn_table_n_column(table), 2);
     ck_assert_str_eq(attn_table_column(table, 0)->name, "head");
@@ -119,8 +122,10 @@ START_TEST(columns_are_copied)
     ck_assert_int_eq(attn_table_column(table, 0)->notation, ATTN_NOTATION_FIGURES);
     ck_assert_int_eq(attn_table_column(table, 0)->digits, 9);
     ck_assert_str_eq(attn_table_column(table, 0)->quantity, "entropy");
+    ck_assert_str_eq(attn_table_column(table, 0)->help, "from 0");
     ck_assert_str_eq(attn_table_column(table, 1)->name, "part");
     ck_assert_ptr_null(attn_table_column(table, 1)->unit);
+    ck_assert_ptr_null(attn_table_column(table, 1)->help);
     ck_assert_str_eq(attn_table_column(table, 1)->totals, "base sum");
     ck_assert_int_eq(attn_table_column(table, 1)->role, ATTN_ROLE_PART);
     attn_table_free(table);

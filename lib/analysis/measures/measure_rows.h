@@ -155,7 +155,7 @@ enum attn_measure_trait {
       "how scattered the weight on the whole picture is: the entropy of the shares of its blobs, " \
       "neighbouring cells above twice the mean; 0 for one blob, empty without any. It does not "   \
       "say where they are")                                                                        \
-    X(N_BLOB, 33, "n_blob", picture, 0, NULL, "number of blobs",                                     \
+    X(N_BLOB, 33, "n_blob", picture, 0, NULL, "number of blobs",                                   \
       ATTN_OF_OPEN | ATTN_OF_BESIDE | ATTN_OF_USUAL_BESIDE,                                        \
       "the number of these blobs. It does not say how large they are")
 

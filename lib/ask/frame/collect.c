@@ -62,17 +62,25 @@ static const struct attn_column columns[N_COLUMN] = {
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_CELLS),
     [QUERY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "query_token", TEXT, .shown = SHOW_PLACES | SHOW_CELLS),
     [KEY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "key_token", TEXT, .shown = SHOW_CELLS),
-    [WEIGHT] = ATTN_COLUMN("weight", REAL, .range = ATTN_RANGE_SHARE, .shown = SHOW_CELLS),
+    [WEIGHT] = ATTN_COLUMN("weight", REAL, .range = ATTN_RANGE_SHARE, .shown = SHOW_CELLS,
+                           .help = "weight of the query on the key, 0 to 1"),
     /* predictions, as those of a run */
-    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
-    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_TOKENS | SHOW_SPANS | SHOW_LABELS),
+    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS, .help = "last position of the span"),
+    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_TOKENS | SHOW_SPANS | SHOW_LABELS,
+                         .help = "place among the most probable, from 1"),
     [TOKEN] = ATTN_COLUMN("token", TEXT, .shown = SHOW_TOKENS),
-    [TOKEN_ID] = ATTN_COLUMN("token_id", INTEGER, .shown = SHOW_TOKENS),
-    [LABEL] = ATTN_COLUMN("label", TEXT, .shown = SHOW_LABELS),
-    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED, .shown = SHOW_SCORES | SHOW_LABELS),
-    [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE, .shown = SHOW_PROBS),
-    [TEXT] = ATTN_COLUMN("text", TEXT, .shown = SHOW_SPANS | SHOW_NEXT),
-    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_NEXT),
+    [TOKEN_ID] =
+        ATTN_COLUMN("token_id", INTEGER, .shown = SHOW_TOKENS, .help = "id of the next token"),
+    [LABEL] =
+        ATTN_COLUMN("label", TEXT, .shown = SHOW_LABELS, .help = "the label, or the other text"),
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED, .shown = SHOW_SCORES | SHOW_LABELS,
+                               .help = "the logit; of texts that are compared the cosine, -1 to 1"),
+    [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE, .shown = SHOW_PROBS,
+                              .help = "probability, 0 to 1"),
+    [TEXT] = ATTN_COLUMN("text", TEXT, .shown = SHOW_SPANS | SHOW_NEXT,
+                         .help = "text of the span, or the continuation"),
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_NEXT,
+                                  .help = "ln of the probability of the text, at most 0"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -81,7 +81,7 @@ static void add_columns(const struct attn_fold_column *column, bool is_paired,
     if (added.type == ATTN_VALUE_BOOLEAN)
         attn_column_make_share(&added);
     add_column(layout, &added, "", 0);
-    added.quantity = NULL; /* the quantity describes only the mean */
+    added.quantity = added.help = NULL; /* they describe only the mean */
     if (column->role == ATTN_FOLD_MEAN) {
         added.range = ATTN_RANGE_POSITIVE;
         add_column(layout, &added, "_sd", ATTN_TRAIT_SD);

@@ -117,7 +117,8 @@ enum { ATTN_MOST_COLUMNS = 96 };
 #define ATTN_COLUMNS_CONTROL(i, when)                                                              \
     [i] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, "change of @ without random heads",            \
                               .shown = (when)),                                                    \
-    [(i) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = (when)),             \
+    [(i) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = (when),              \
+                                    .help = "standard deviation (n - 1) of control"),              \
     [(i) + 2] = ATTN_COLUMN_RATE("control_rank", 4, "share of random heads with such an effect",   \
                                  ATTN_TRAIT_DERIVED, .shown = (when))
 

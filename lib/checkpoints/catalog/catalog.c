@@ -876,17 +876,17 @@ enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn
 {
     ATTN_NEED(err, table);
     static const struct attn_column columns[] = {
-        {.name = "name", .type = ATTN_VALUE_TEXT},
-        {.name = "origin", .type = ATTN_VALUE_TEXT},
-        {.name = "family", .type = ATTN_VALUE_TEXT},
-        {.name = "parameters", .type = ATTN_VALUE_INTEGER},
-        {.name = "about", .type = ATTN_VALUE_TEXT},
-        {.name = "problem", .type = ATTN_VALUE_TEXT},
-        {.name = "directory", .type = ATTN_VALUE_TEXT},
-        {.name = "message", .type = ATTN_VALUE_TEXT},
-        {.name = "bits_per_weight", .type = ATTN_VALUE_REAL},
-        {.name = "bytes", .type = ATTN_VALUE_INTEGER},
-        {.name = "file", .type = ATTN_VALUE_TEXT},
+        {.name = "name", .type = ATTN_VALUE_TEXT, .help = "what `model` takes"},
+        {.name = "origin", .type = ATTN_VALUE_TEXT, .help = "where it was found"},
+        {.name = "family", .type = ATTN_VALUE_TEXT, .help = "model_type of the config"},
+        {.name = "parameters", .type = ATTN_VALUE_INTEGER, .help = "number of parameters in use"},
+        {.name = "about", .type = ATTN_VALUE_TEXT, .help = "what it is, or how it is quantized"},
+        {.name = "problem", .type = ATTN_VALUE_TEXT, .help = "why it cannot be run, in few words"},
+        {.name = "directory", .type = ATTN_VALUE_TEXT, .help = "folder of the model"},
+        {.name = "message", .type = ATTN_VALUE_TEXT, .help = "why it cannot be run, in full"},
+        {.name = "bits_per_weight", .type = ATTN_VALUE_REAL, .help = "bits of tensors / elements"},
+        {.name = "bytes", .type = ATTN_VALUE_INTEGER, .help = "size of the files of weights"},
+        {.name = "file", .type = ATTN_VALUE_TEXT, .help = "GGUF file of the model"},
     };
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct model_list list = {&catalog, NULL};

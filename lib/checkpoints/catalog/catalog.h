@@ -93,13 +93,8 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);
 
-/* Lists all models in a table with these columns: name, origin, family (the model_type of the
- * config), parameters, about (a description, if the model comes with the program, or how it is
- * quantized), problem (in a few words, such as "cannot read: mamba"; missing if it can be run),
- * directory, message (the error of opening it), bits for each weight, bytes of the weight files,
- * file (of a GGUF model). Reads configs and the headers of weight files. Fails only for lack of
- * memory. The caller frees *table.
- */
+/* Lists all models in a table, whose columns say what they are (tables/column.h). Reads configs and
+ * the headers of weight files. Fails only for lack of memory. The caller frees *table. */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);
 

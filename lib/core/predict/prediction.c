@@ -495,35 +495,38 @@ enum attn_status attn_predictions_copy_texts(struct attn_predictions *found, str
 
 enum { TOP_POSITION, TOP_PROBABILITY, TOP_SCORE, TOP_ID, TOP_SPAN, TOP_TOKEN, N_TOP_CELL };
 
+#define PREDICTED(what, ...)                                                                       \
+    {                                                                                              \
+        .name = (what), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6,     \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define POSITION_COLUMN                                                                            \
+    {                                                                                              \
+        .name = "position", .type = ATTN_VALUE_INTEGER,                                            \
+        .help = "position after which it is predicted, from 0"                                     \
+    }
+
 static const struct attn_column top_columns[N_TOP_CELL] = {
-    [TOP_POSITION] = {.name = "position", .type = ATTN_VALUE_INTEGER},
-    [TOP_PROBABILITY] = {.name = "prob",
-                         .type = ATTN_VALUE_REAL,
-                         .notation = ATTN_NOTATION_FIXED,
-                         .digits = 6},
-    [TOP_SCORE] = {.name = "score",
-                   .type = ATTN_VALUE_REAL,
-                   .notation = ATTN_NOTATION_FIXED,
-                   .digits = 6},
+    [TOP_POSITION] = POSITION_COLUMN,
+    [TOP_PROBABILITY] = PREDICTED("prob", "probability, 0 to 1"),
+    [TOP_SCORE] = PREDICTED("score", "the logit; of texts that are compared the cosine, -1 to 1"),
     [TOP_ID] = {.name = "id", .type = ATTN_VALUE_INTEGER},
-    [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT},
+    [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT, .help = "first and last position"},
     [TOP_TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
 };
 
 static const struct attn_column next_columns[] = {
-    {.name = "position", .type = ATTN_VALUE_INTEGER},
-    {.name = "log_prob",
-     .type = ATTN_VALUE_REAL,
-     .unit = "nats",
-     .notation = ATTN_NOTATION_FIXED,
-     .digits = 6},
-    {.name = "text", .type = ATTN_VALUE_TEXT},
+    POSITION_COLUMN,
+    PREDICTED("log_prob", "ln of the probability of the text, at most 0", .unit = "nats"),
+    {.name = "text", .type = ATTN_VALUE_TEXT, .help = "the continuation"},
 };
 
 static const struct attn_column metric_columns[] = {
-    {.name = "position", .type = ATTN_VALUE_INTEGER},
-    {.name = "value", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
-    {.name = "metric", .type = ATTN_VALUE_TEXT},
+    POSITION_COLUMN,
+    PREDICTED("value", "the metric, in its unit"),
+    {.name = "metric",
+     .type = ATTN_VALUE_TEXT,
+     .help = "name of the metric, logit_diff for example"},
 };
 
 /* The ids of labels of the request carry no information, so they are dropped. */
@@ -545,8 +548,11 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
     for (size_t k = 0; k < N_TOP_CELL; k++)
         if (has[k])
             columns[n++] = top_columns[k];
-    if (!has_ids)
+    if (!has_ids) {
         columns[n - 1].name = found->has_labels ? "label" : "text";
+        columns[n - 1].help =
+            found->has_labels ? "the label, or the other text" : "text of the span";
+    }
     ATTN_TRY(
         attn_table_create(found->has_labels ? "run.labels" : "run.top", columns, n, table, err));
     for (size_t i = 0; i < found->n_top; i++) {

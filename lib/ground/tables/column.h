@@ -127,7 +127,8 @@ struct attn_column {
     /* set of enum attn_column_trait; 0: reals are averaged, other columns name the row */
     unsigned traits;
     uint64_t shown; /* of a question: the flags of which one must hold (frame/frame.h); 0: always */
-    const void *later[7]; /* NULL: reserved for fields of later versions */
+    const char *help;     /* what it is, without a full stop; NULL: as its role or quantity says */
+    const void *later[6]; /* NULL: reserved for fields of later versions */
 };
 
 #endif

@@ -97,15 +97,13 @@ static size_t copy_words(struct attn_table *table, const char *name,
     append_word(table->words, &size, name);
     for (size_t i = 0; i < table->n_column; i++) {
         struct attn_column *copy = &table->columns[i];
+        const char **const texts[] = {&copy->name, &copy->unit, &copy->quantity, &copy->totals,
+                                      &copy->help};
 
         *copy = columns[i];
-        copy->name = append_word(table->words, &size, columns[i].name);
-        if (columns[i].unit)
-            copy->unit = append_word(table->words, &size, columns[i].unit);
-        if (columns[i].quantity)
-            copy->quantity = append_word(table->words, &size, columns[i].quantity);
-        if (columns[i].totals)
-            copy->totals = append_word(table->words, &size, columns[i].totals);
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            if (*texts[k])
+                *texts[k] = append_word(table->words, &size, *texts[k]);
     }
     return size;
 }

@@ -1278,7 +1278,8 @@ attn_column._fields_ = [
     ("role", c_int),
     ("traits", c_uint),
     ("shown", c_uint64),
-    ("later", c_void_p * 7),
+    ("help", c_char_p),
+    ("later", c_void_p * 6),
 ]
 attn_cell._fields_ = [
     ("type", c_int),

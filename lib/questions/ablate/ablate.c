@@ -59,7 +59,9 @@ static const struct attn_column columns[] = {
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS | SHOW_NEURONS),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
-    [KIND] = ATTN_COLUMN_WITH("kind", TEXT, NAME, .shown = SHOW_KINDS),
+    [KIND] =
+        ATTN_COLUMN_WITH("kind", TEXT, NAME, .shown = SHOW_KINDS,
+                         .help = "attention or mixing, of models with layers without attention"),
     [ESTIMATE] = ATTN_COLUMN_QUANTITY("estimate", 6, NULL, SIGNED, "estimated change of @",
                                       .traits = ATTN_TRAIT_RANKED, .shown = SHOW_ESTIMATES),
     ATTN_COLUMNS_REPLY(VALUE, SHOW_RUNS, SHOW_RIGHT),

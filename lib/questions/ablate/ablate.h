@@ -11,14 +11,11 @@
  * model, and a row per part:
  *
  *     part, layer, head      for neurons the column `neuron` instead of head
- *     kind                   of heads and attentions, where layers mix tokens without attention:
- *                            attention or mixing. A short convolution is one part, without a head
+ *     kind                   attention or mixing. A short convolution is one part, without a head
  *     value, change          the metric without the part, and its difference from the base
  *     kl                     KL(p of the base || p) of the next token at the position, in nats
- *     same_top               whether the most probable token there is still the same
  *     right                  over items, except for kl and ce: whether the answer is right; a share
- *     control, control_sd    with controls: mean change for random choices of as many heads, and
- *                            its standard deviation
+ *     control, control_sd    with controls: over random choices of as many heads
  *     control_rank           (1 + number of choices that change it as much) / (1 + number of them)
  *
  * With `sets` the table has a row per set, with the columns `part, set` instead of the first three.

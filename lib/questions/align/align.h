@@ -18,38 +18,27 @@
  * Weights between words: columns of a word's tokens summed, rows of a word's tokens averaged (Clark
  * et al. 2019, section 4.1).
  *
- * Without `evaluate` the table has these rows; for items, they go to `each` of the study:
- *
- *     links                                     one row: "0-0 1-2", word of the source - word of
- *                                               the text, from 0; with `is_line`
- *     source_index, source, word_index, word, weight        else a row for each link: its cosine,
- *                                               or weight; of softmax the smaller probability
- *
- *     ..., linked, mark                         with `is_soft` a row for each pair of words:
- *                                               whether it is a link; "S" or "P" if it is a sure
- *                                               or a possible link of the gold, if that exists
+ * Without `evaluate` the table has a row `links` (with `is_line`), a row for each link, or for each
+ * pair of words (with `is_soft`); for items, they go to `each` of the study. The weight of a link
+ * is its cosine, or the weight; of softmax the smaller probability.
  *
  * With it the table is a row for each layer (hidden), or for each head and the mean of the heads of
  * each layer (cross), over all items together (Och and Ney 2003; A: links, S: the sure ones of the
- * gold, P: these and the possible ones):
+ * gold, P: these and the possible ones). The mean of the heads has no head; the mean of `heads` of
+ * several layers has no layer either:
  *
- *     layer, method | layer, head          the mean of the heads has no head; the mean of
- *                                               `heads` of several layers has no layer either
- *     n, n_link, n_sure, n_possible             items; |A|, |S|, |P|
- *     precision, recall, aer                    |A and P| / |A|; |A and S| / |S|;
- *                                               1 - (|A and S| + |A and P|) / (|A| + |S|)
+ *     precision, recall, aer     |A and P| / |A|; |A and S| / |S|;
+ *                                1 - (|A and S| + |A and P|) / (|A| + |S|)
  *
  * or of attention, where heads of a decoder that translates are looked for (AlignAtt; t: tokens of
  * words that have a sure link, g(t): tokens of the words that they are linked to), means over
  * items:
  *
- *     layer, head
- *     ts            share of t whose largest weight, over all keys, is in g(t)
- *     within        the same among the keys of the source
- *     mass          mean weight on g(t)
- *     chance        what `ts` would be of a head that looks at the source, anywhere: mean over t of
- *                   [the largest weight is in the source] times the share of its words in g(t)
- *     n, tokens     items; how many t
+ *     ts, within     share of t whose largest weight, over all keys, or those of the source, is in
+ *                    g(t)
+ *     mass           mean weight on g(t)
+ *     chance         what `ts` would be of a head that looks at the source, anywhere: mean over t
+ * of [the largest weight is in the source] times the share of its words in g(t)
  */
 #ifndef ATTN_ALIGN_ALIGN_H
 #define ATTN_ALIGN_ALIGN_H

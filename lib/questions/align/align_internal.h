@@ -79,6 +79,7 @@ enum attn_status attn_align_by_vectors(struct attn_align_run *align, int layer,
 enum { ATTN_ALIGN_N_MORE = 4 };
 
 enum { ATTN_ALIGN_N_COLUMN = 26, ATTN_ALIGN_N_VIEW = 4 };
+enum { ATTN_ALIGN_SCORES = 17, ATTN_ALIGN_N_SCORE = 7 }; /* the columns n to aer */
 
 extern const struct attn_column attn_align_columns[ATTN_ALIGN_N_COLUMN];
 extern const struct attn_table_view attn_align_views[ATTN_ALIGN_N_VIEW];

@@ -295,17 +295,6 @@ static enum attn_status append(struct attn_table *table, size_t n,
 enum attn_status attn_link_scores(const char *links, const char *gold, struct attn_table **table,
                                   struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "n",
-         .type = ATTN_VALUE_INTEGER,
-         .role = ATTN_ROLE_COUNT,
-         .traits = ATTN_TRAIT_COUNT},
-        ATTN_COLUMN_WITH("n_link", INTEGER, COUNT),
-        ATTN_COLUMN_WITH("n_sure", INTEGER, COUNT),
-        ATTN_COLUMN_WITH("n_possible", INTEGER, COUNT),
-        ATTN_COLUMN_RATE("precision", 6, "precision of the links", 0),
-        ATTN_COLUMN_RATE("recall", 6, "recall of the links", 0),
-        ATTN_COLUMN_RATE("aer", 6, "alignment error rate", 0)};
     struct attn_link_lines lines[2] = {{0}};
     struct attn_link_counts counts = {0};
     struct attn_table *made = NULL;
@@ -316,8 +305,8 @@ enum attn_status attn_link_scores(const char *links, const char *gold, struct at
     for (int i = 0; i < 2 && status == ATTN_OK; i++)
         status = attn_link_lines_read(&lines[i], err);
     ATTN_THEN(status, count(lines, &counts, err));
-    ATTN_THEN(status,
-              attn_table_create("scores", columns, sizeof columns / sizeof *columns, &made, err));
+    ATTN_THEN(status, attn_table_create("scores", attn_align_columns + ATTN_ALIGN_SCORES,
+                                        ATTN_ALIGN_N_SCORE, &made, err));
     ATTN_THEN(status, append(made, lines[0].n, &counts, err));
     for (int i = 0; i < 2; i++)
         attn_link_lines_release(&lines[i]);

@@ -80,9 +80,7 @@
  * attn_x_grad gives the cells with the largest |P dP|, where P is the weight of a query on a key
  * and dP the derivative of the metric with respect to it:
  *
- *     layer, head, query, key, token     the token of the key
- *     weight             P
- *     attn_x_grad        P dP
+ *     layer, head, query, key, token, weight, attn_x_grad
  *     knockout           the estimated change of the metric if the key is masked for this query and
  *                        the other weights of the row grow to add up to 1: P times the mean of dP
  *                        over the other keys, each counted by its weight, minus P dP. Missing

@@ -40,10 +40,12 @@ static const struct attn_column columns[N_COLUMN] = {
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
-    [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED, .shown = SHOW_CELLS,
-                                     .traits = ATTN_TRAIT_RANKED),
-    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED, .shown = SHOW_CAUSES,
-                                     .traits = ATTN_TRAIT_RANKED),
+    [ATTN_X_GRAD] = ATTN_COLUMN_REAL(
+        "attn_x_grad", 4, NULL, SIGNED, .shown = SHOW_CELLS, .traits = ATTN_TRAIT_RANKED,
+        .help = "P dP: the weight by the derivative of the answer with respect to it"),
+    [ATTRIBUTION] = ATTN_COLUMN_REAL(
+        "attribution", 4, NULL, SIGNED, .shown = SHOW_CAUSES, .traits = ATTN_TRAIT_RANKED,
+        .help = "P dP, as attn_x_grad; for an MLP its output . gradient"),
     [KNOCKOUT] = ATTN_COLUMN_QUANTITY("knockout", 4, NULL, SIGNED,
                                       "estimated change of @ without the weight"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,

@@ -43,6 +43,13 @@ static inline bool attn_score_has_lists(const struct attn_score_cells *score)
 /* Lets a picture of a table label positions with the patches of an image. */
 void attn_attribute_label(struct attn_drawn *drawn);
 
+/* Two columns from number I on, of methods with a sign and without one, of which one is shown. */
+#define ATTN_ATTRIBUTION_COLUMNS(i)                                                                \
+    [i] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @", .shown = SHOW_SIGNED,  \
+                               .traits = ATTN_TRAIT_RANKED),                                       \
+    [(i) + 1] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @",         \
+                                     .shown = SHOW_AMOUNTS, .traits = ATTN_TRAIT_RANKED)
+
 /* What the procedures of all methods have, whose state is a TYPE. */
 #define ATTN_ATTRIBUTE(type)                                                                       \
     .question = &attn_question_attribute, ATTN_PROCEDURE_TABLE(columns, views),                    \

@@ -21,14 +21,8 @@ enum { PART, ROW, COLUMN, ATTRIBUTION, AMOUNT, ROW_TYPE, N_COLUMN };
 enum { SHOW_SIGNED = 2, SHOW_AMOUNTS = 4 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN_PART("sum model"),
-    [ROW] = ATTN_COLUMN("row", INTEGER),
-    [COLUMN] = ATTN_COLUMN("column", INTEGER),
-    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @",
-                                         .shown = SHOW_SIGNED, .traits = ATTN_TRAIT_RANKED),
-    /* of saliency, which has no sign */
-    [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @",
-                                    .shown = SHOW_AMOUNTS, .traits = ATTN_TRAIT_RANKED),
+    [PART] = ATTN_COLUMN_PART("sum model"),    [ROW] = ATTN_COLUMN("row", INTEGER),
+    [COLUMN] = ATTN_COLUMN("column", INTEGER), ATTN_ATTRIBUTION_COLUMNS(ATTRIBUTION),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -24,17 +24,15 @@ enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, ROW_TYPE, N
 enum { SHOW_TARGETS = 2, SHOW_SIGNED = 4, SHOW_AMOUNTS = 8 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [STEP] = ATTN_COLUMN("step", INTEGER, .shown = SHOW_TARGETS),
-    [TARGET] = ATTN_COLUMN_WITH("target", TEXT, DETAIL, .shown = SHOW_TARGETS),
+    [STEP] = ATTN_COLUMN("step", INTEGER, .shown = SHOW_TARGETS,
+                         .help = "position of the target that the row is about, from 0"),
+    [TARGET] = ATTN_COLUMN_WITH("target", TEXT, DETAIL, .shown = SHOW_TARGETS,
+                                .help = "text of the target"),
     [PART] = ATTN_COLUMN_PART("sum model"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .traits = ATTN_TRAIT_DETAIL),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .traits = ATTN_TRAIT_DETAIL),
-    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @",
-                                         .shown = SHOW_SIGNED, .traits = ATTN_TRAIT_RANKED),
-    /* for methods without a sign */
-    [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @",
-                                    .shown = SHOW_AMOUNTS, .traits = ATTN_TRAIT_RANKED),
+    ATTN_ATTRIBUTION_COLUMNS(ATTRIBUTION),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -133,23 +133,31 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_SCORE] = ATTN_COLUMN_QUANTITY(
         "score", 6, NULL, SIGNED, "estimated effect of an edge",
         .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED, .shown = SHOW_SCORES),
-    [ATTN_CIRCUIT_OWN] = ATTN_COLUMN_DERIVED("own", 6, SIGNED, NULL, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_OWN] = ATTN_COLUMN_DERIVED("own", 6, SIGNED, NULL, .shown = SHOW_PLACES,
+                                             .help = "sum of the scores of all edges of FROM"),
     [ATTN_CIRCUIT_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_PLACES),
     [ATTN_CIRCUIT_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_PLACES),
-    [ATTN_CIRCUIT_TYPE] = ATTN_COLUMN("type", TEXT, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_TYPE] = ATTN_COLUMN("type", TEXT, .shown = SHOW_PLACES,
+                                      .help = "type of the head that writes; empty without one"),
     [ATTN_CIRCUIT_KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_PLACES),
-    [ATTN_CIRCUIT_LOOKS_AT] = ATTN_COLUMN("looks_at", TEXT, .shown = SHOW_PLACES),
-    [ATTN_CIRCUIT_WEIGHT] = ATTN_COLUMN_REAL("weight", 6, NULL, SHARE, .shown = SHOW_PLACES),
+    [ATTN_CIRCUIT_LOOKS_AT] =
+        ATTN_COLUMN("looks_at", TEXT, .shown = SHOW_PLACES, .help = "text of the token at key"),
+    [ATTN_CIRCUIT_WEIGHT] = ATTN_COLUMN_REAL("weight", 6, NULL, SHARE, .shown = SHOW_PLACES,
+                                             .help = "weight of position on key, 0 to 1"),
     [ATTN_CIRCUIT_EDGES] =
-        ATTN_COLUMN_WITH("n_edge", INTEGER, NAME, .quantity = "edges", .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("n_kept", INTEGER, NAME, .shown = SHOW_CURVE),
+        ATTN_COLUMN_WITH("n_edge", INTEGER, NAME, .quantity = "edges", .shown = SHOW_CURVE,
+                         .help = "number of edges of the circuit"),
+    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("n_kept", INTEGER, NAME, .shown = SHOW_CURVE,
+                                           .help = "edges on a way from the input to the logits"),
     [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_FAITHFULNESS] =
-        ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED,
-                         .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED, .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_CONTROL] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, NULL, .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_FAITHFULNESS] = ATTN_COLUMN_REAL(
+        "faithfulness", 6, NULL, SIGNED, .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
+        .shown = SHOW_CURVE, .help = "(m - m_corrupted) / (m_clean - m_corrupted), m the answer"),
+    [ATTN_CIRCUIT_CONTROL] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, NULL, .shown = SHOW_RANDOM,
+                                                 .help = "mean faithfulness of random circuits"),
     [ATTN_CIRCUIT_CONTROL_SD] =
-        ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = SHOW_RANDOM),
+        ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = SHOW_RANDOM,
+                            .help = "standard deviation (n - 1) of control"),
     [ATTN_CIRCUIT_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

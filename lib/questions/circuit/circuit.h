@@ -29,8 +29,7 @@
  *
  *     from, to, score, own, position, token, type, key, looks_at, weight
  *
- * own is the sum of the scores of all edges of the writer, position that of the largest part of it.
- * A head has its type, and its strongest key there beside parks, with the weight.
+ * position has the largest part of own; key is the strongest there beside parks.
  *
  * With `curve` circuits are run: every reader gets the stream of the corrupted run, plus what the
  * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
@@ -38,8 +37,7 @@
  *
  *     n_edge, n_kept, value, faithfulness, control, control_sd
  *
- * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `control` is the mean of that of as
- * many edges drawn from all. With `evaluate` the only circuit is that of a file.
+ * `control` is of as many edges drawn from all. With `evaluate` the only circuit is that of a file.
  *
  * By default the clean text is the base: a score estimates what the answer loses if the edge is
  * corrupted. The scores of the edges of a writer add up to its estimate (patch.h). Over items sums

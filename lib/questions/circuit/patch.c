@@ -74,12 +74,12 @@ static const struct attn_column columns[N_COLUMN] = {
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_KV_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
     [PLACE] = ATTN_COLUMN_OF(POSITION, "positions", TEXT, .traits = ATTN_TRAIT_NAME,
-                             .shown = SHOW_PLACES),
+                             .shown = SHOW_PLACES, .help = "name of the place, of `positions`"),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_ROWS),
     [ESTIMATE] =
         ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED,
                          .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED | ATTN_TRAIT_RESTORED,
-                         .shown = SHOW_ESTIMATES),
+                         .shown = SHOW_ESTIMATES, .help = "estimate of effect by gradients"),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .shown = SHOW_CHANGE),
     [EFFECT] =
@@ -87,7 +87,9 @@ static const struct attn_column columns[N_COLUMN] = {
                              .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED | ATTN_TRAIT_RANKED |
                                        ATTN_TRAIT_RESTORED),
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
-    [CHECK] = ATTN_COLUMN("check", TEXT, .shown = SHOW_ESTIMATES),
+    [CHECK] = ATTN_COLUMN(
+        "check", TEXT, .shown = SHOW_ESTIMATES,
+        .help = "top or random, if the part was patched after the estimate; else empty"),
     ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };

@@ -56,10 +56,9 @@
  *     part, layer, head, position, token, ...     by position; for pattern the query
  *     part, layer, neuron, estimate, ...          mlp_post: the largest, and the drawn ones
  *
- * `check` is `top` or `random` in rows of parts that were patched. Only these have value and
- * effect, which are bit-identical to those of an exact patch. Over items sums are averaged before
- * they are divided by the mean difference, so that estimates have no sd. No part is patched then,
- * and every neuron has a row.
+ * Rows with `check` were patched. Only these have value and effect, which are bit-identical to
+ * those of an exact patch. Over items sums are averaged before they are divided by the mean
+ * difference, so that estimates have no sd. No part is patched then, and every neuron has a row.
  */
 #ifndef ATTN_CIRCUIT_PATCH_H
 #define ATTN_CIRCUIT_PATCH_H

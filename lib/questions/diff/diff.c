@@ -36,11 +36,12 @@ enum { SHOW_RECALL = 2 }; /* both runs have another attention */
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_HEAD(STACK, 0),
-    [ROWS] = ATTN_COLUMN_WITH("n_row", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE),
+    [ROWS] = ATTN_COLUMN_WITH("n_row", INTEGER, COUNT, .range = ATTN_RANGE_POSITIVE,
+                              .help = "number of rows that are compared; over items the sum"),
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
-    [AT] =
-        ATTN_COLUMN("position", INTEGER, .range = ATTN_RANGE_POSITIVE, .shown = ATTN_SHOWN_ALONE),
+    [AT] = ATTN_COLUMN("position", INTEGER, .range = ATTN_RANGE_POSITIVE, .shown = ATTN_SHOWN_ALONE,
+                       .help = "query of tv_max, from 0"),
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
     [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE,
                                     "mean recall of the 5 largest weights", .shown = SHOW_RECALL),

@@ -10,7 +10,7 @@
  *
  * The table has a row per head:
  *
- *     layer, head, n_row     number of compared rows of the pattern
+ *     layer, head, n_row
  *     tv, tv_max, position   total variation 1/2 sum |a - b| of a row: mean, largest, its query
  *     js                     mean Jensen-Shannon divergence of a row, in nats, not smoothed
  *     recall                 of two kinds of attention: mean share of the 5 keys with the largest
@@ -22,8 +22,8 @@
  * one, all keys between them as one key. One text under two models must have the same tokens in
  * both.
  *
- * Over items (study.h) `n_row` is the sum, and `position` is left out. With a host or a request for the
- * second run, each item is one text that both run.
+ * Over items (study.h) `n_row` is the sum, and `position` is left out. With a host or a request for
+ * the second run, each item is one text that both run.
  */
 #ifndef ATTN_DIFF_DIFF_H
 #define ATTN_DIFF_DIFF_H

@@ -68,7 +68,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum bias model", .shown = SHOW_PARTS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [FEATURE] = ATTN_COLUMN("feature", INTEGER),
+    [FEATURE] = ATTN_COLUMN("feature", INTEGER, .help = "number of the feature, from 0"),
     [ACTIVATION] =
         ATTN_COLUMN_QUANTITY("activation", 4, NULL, POSITIVE, "activation", .shown = SHOW_TOKENS),
     [PRE] = ATTN_COLUMN_QUANTITY("pre", 4, NULL, SIGNED, "number before the activation function",
@@ -100,13 +100,15 @@ static const struct attn_table_view views[] = {
 enum { T_FEATURE, RANK, ID, T_POSITION, T_TOKEN, T_ACTIVATION, AROUND, T_ROW_TYPE, N_TEXT_COLUMN };
 
 static const struct attn_column text_columns[N_TEXT_COLUMN] = {
-    [T_FEATURE] = ATTN_COLUMN("feature", INTEGER),
-    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = ATTN_SHOWN_ALONE),
-    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE),
+    [T_FEATURE] = ATTN_COLUMN("feature", INTEGER, .help = "number of the feature, from 0"),
+    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = ATTN_SHOWN_ALONE,
+                         .help = "place of the text among all, from 1"),
+    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE, .help = "id of the item"),
     [T_POSITION] = ATTN_COLUMN("position", INTEGER),
     [T_TOKEN] = ATTN_COLUMN("token", TEXT),
     [T_ACTIVATION] = ATTN_COLUMN_QUANTITY("activation", 4, NULL, POSITIVE, "activation"),
-    [AROUND] = ATTN_COLUMN("text", TEXT, .shown = ATTN_SHOWN_ALONE),
+    [AROUND] =
+        ATTN_COLUMN("text", TEXT, .shown = ATTN_SHOWN_ALONE, .help = "the words around the token"),
     [T_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -114,9 +116,13 @@ enum { F_PART, L0, FVE, COSINE, VALUE, CHANGE, KL, SAME_TOP, RIGHT, F_ROW_TYPE, 
 
 static const struct attn_column fit_columns[N_FIT_COLUMN] = {
     [F_PART] = ATTN_COLUMN_PART("base"),
-    [L0] = ATTN_COLUMN_REAL("l0", 2, NULL, POSITIVE),
-    [FVE] = ATTN_COLUMN_REAL("fve", 4, NULL, SIGNED),
-    [COSINE] = ATTN_COLUMN_REAL("cosine", 4, NULL, SIGNED),
+    [L0] = ATTN_COLUMN_REAL("l0", 2, NULL, POSITIVE,
+                            .help = "mean number of features that fire at a position"),
+    [FVE] = ATTN_COLUMN_REAL(
+        "fve", 4, NULL, SIGNED,
+        .help = "1 - sum |x - x'|^2 / sum |x - mean x|^2, x' the rebuilt vector; at most 1"),
+    [COSINE] =
+        ATTN_COLUMN_REAL("cosine", 4, NULL, SIGNED, .help = "mean cosine of x and x', -1 to 1"),
     ATTN_COLUMNS_REPLY(VALUE, 0, SHOW_RIGHT),
     [F_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };

@@ -176,10 +176,14 @@ enum {
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_HEAD(STACK, 0),
-    [BIN] = ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE),
-    [PLACE] = ATTN_COLUMN("rank", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [BIN] =
+        ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE,
+                    .help = "part of the distribution of values, from 1; the last has the largest"),
+    [PLACE] = ATTN_COLUMN("rank", INTEGER, .shown = ATTN_SHOWN_ALONE,
+                          .help = "place among the examples of the bin, 1 for the largest value"),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, POSITIVE, "value"),
-    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE),
+    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE,
+                       .help = "id of the item, or its number from 0"),
     [QUERY] = ATTN_COLUMN("query", INTEGER),
     [QUERY_TOKEN] = ATTN_COLUMN("query_token", TEXT),
     [KEY] = ATTN_COLUMN("key", INTEGER),

@@ -9,14 +9,8 @@
  *
  * Each row of a text has a value by a measure. The value of the text is that of its largest row, or
  * the mean over its rows. For each head the texts are sorted by their values and cut into bins, of
- * which the last has the largest values. The table has rows for some texts of each bin:
- *
- *     layer, head
- *     bin, rank                  bin from 1; rank 1 has the largest value of those shown
- *     value                      the value of the text
- *     id                         the id of the item; or its number, from 0
- *     query, query_token         the row with the largest value, the first of equal ones
- *     key, key_token, weight     the key with the largest weight of this row
+ * which the last has the largest values. The table has rows for some texts of each bin. A row names
+ * the query with the largest value, the first of equal ones, and its key with the largest weight.
  *
  * In the last bin the texts with the largest values are shown, in each other bin texts at equal
  * distances. The items are read twice, and run once, or with `keeps_rows` those that are shown

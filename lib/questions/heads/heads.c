@@ -355,7 +355,7 @@ static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
                                             const struct attn_request *request)
 {
     const attn_measure_set shares =
-        ~(ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) | ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS));
+        ~(ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_BLOB));
 
     return (attn_measures_with(ATTN_OF_USUAL_BESIDE) &
             (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |

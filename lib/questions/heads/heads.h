@@ -7,24 +7,9 @@
  *     struct attn_table *table;
  *     attn_heads(host, &request, &args, &table, &err);
  *
- * The table has a row per head; analysis/ defines the measures:
+ * The table has a row per head: its number, the measures (measures/measure.h), its type
+ * (measures/head_kind.h), the weight that it parks (measures/parks.h), and with some arguments
  *
- *     layer, head, kv_head
- *     entropy (nats), entropy_norm, max, distance         how widely and how far it looks
- *     self, previous, first                               mean weight on these keys
- *     duplicate, induction                                mean weight on earlier copies of the
- *                                                         token; on the tokens after these
- *     far                                                 the largest weight on any other key
- *     n_duplicate, n_induction                            rows with such a key
- *     punctuation, n_punctuation                          mean weight on punctuation; only with
- *                                                         `measures`, and so are the next:
- *     next                                                on the token after
- *     separator, n_separator                              on [SEP] and </s>
- *     sink                                                on the head's sink, where heads have one
- *     type           what the head does with the weight that it does not park
- *                    (measures/head_kind.h); missing for fewer than 30 tokens
- *     most, share    the class with the largest part of this weight, and the part
- *     park           the part of all weight that is parked (measures/parks.h)
  *     sink_mass, distant     with n_near: mean weight on the first n_sink keys, over the rows after
  *                    them; on keys that are neither these nor less than n_near away, over the rows
  *                    that have such keys (Xiao et al. 2309.17453)
@@ -34,7 +19,6 @@
  *                    the copy)
  *     rest_CLASS     with has_shares: the part of each class of measures/head_mix.h in what is not
  *                    parked
- *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
  *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
  *                    weight in this head is smaller. In layers that attend to a source, `to` is in

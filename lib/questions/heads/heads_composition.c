@@ -149,8 +149,11 @@ static const struct attn_column columns[N_COLUMN] = {
     [FROM_HEAD] = ATTN_COLUMN_OF(HEAD, "from_head", INTEGER),
     [TO_LAYER] = ATTN_COLUMN_OF(OTHER_LAYER, "to_layer", INTEGER),
     [TO_HEAD] = ATTN_COLUMN_OF(OTHER_HEAD, "to_head", INTEGER),
-    [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
-    [BASELINE] = ATTN_COLUMN_REAL("baseline", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
+    [SCORE] = ATTN_COLUMN_REAL(
+        "score", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR,
+        .help = "|W_OV X| / (|W_OV| |X|), X the matrix by which the later head reads, 0 to 1"),
+    [BASELINE] = ATTN_COLUMN_REAL("baseline", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR,
+                                  .help = "1 / sqrt(d_model)"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

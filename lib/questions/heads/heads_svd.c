@@ -214,15 +214,21 @@ static void find_top(const double *values, size_t n, struct written *top, size_t
 enum { DIRECTION, SINGULAR, SHARE, GAP, SIDE, PLACE, ID, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [DIRECTION] = ATTN_COLUMN("direction", INTEGER),
-    [SINGULAR] = ATTN_COLUMN_REAL("singular", 4, NULL, POSITIVE),
-    [SHARE] = ATTN_COLUMN_REAL("share", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
-    [GAP] = ATTN_COLUMN_REAL("gap", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR),
-    [SIDE] = ATTN_COLUMN("side", TEXT),
-    [PLACE] = ATTN_COLUMN("rank", INTEGER),
+    [DIRECTION] =
+        ATTN_COLUMN("direction", INTEGER,
+                    .help = "number of the direction u_i, v_i of the map U diag(s) V^T, from 0"),
+    [SINGULAR] = ATTN_COLUMN_REAL("singular", 4, NULL, POSITIVE, .help = "singular value s_i"),
+    [SHARE] = ATTN_COLUMN_REAL("share", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR,
+                               .help = "s_i^2 / sum of the squares of all, 0 to 1"),
+    [GAP] = ATTN_COLUMN_REAL("gap", 4, NULL, SHARE, .traits = ATTN_TRAIT_LINEAR,
+                             .help = "(s_i - s_i+1) / s_i, 0 to 1"),
+    [SIDE] = ATTN_COLUMN(
+        "side", TEXT, .help = "reads, W_E u, or writes, v W_U; of qk query, W_E u, or key, W_E v"),
+    [PLACE] = ATTN_COLUMN("rank", INTEGER,
+                          .help = "place of the token on this side, 1 for the largest value"),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [VALUE] = ATTN_COLUMN_REAL("value", 4, NULL, SIGNED),
+    [VALUE] = ATTN_COLUMN_REAL("value", 4, NULL, SIGNED, .help = "value of the token on this side"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -32,11 +32,12 @@ enum {
 
 _Static_assert(ATTN_N_MEASURE <= 48, "the bits of measures in `shown` end before SHOW_NEEDLE");
 
-#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is, help)                      \
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is, text)                      \
     [ATTN_HEAD_OF_##                                                                               \
         id] = {.name = (label),                                                                    \
                .type = ((is)&ATTN_OF_COUNT) != 0 ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,           \
                .quantity = (words),                                                                \
+               .help = (text),                                                                     \
                .unit = (of),                                                                       \
                .notation = ATTN_NOTATION_FIXED,                                                    \
                .digits = 4,                                                                        \
@@ -56,8 +57,10 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
     [ATTN_HEAD_LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [ATTN_HEAD_HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEAD),
     [ATTN_HEAD_KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_HEAD),
-    [ATTN_HEAD_TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
-    [ATTN_HEAD_MOST] = ATTN_COLUMN_WITH("most", TEXT, DERIVED, .shown = SHOW_TYPE),
+    [ATTN_HEAD_TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE,
+                                        .help = "what it does with weight that it does not park"),
+    [ATTN_HEAD_MOST] = ATTN_COLUMN_WITH("most", TEXT, DERIVED, .shown = SHOW_TYPE,
+                                        .help = "class with most of the weight that is not parked"),
     [ATTN_HEAD_SHARE] =
         ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share in the weight beside parks",
                              .traits = ATTN_TRAIT_DERIVED, .shown = SHOW_TYPE),
@@ -73,8 +76,10 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
     REST_COLUMN(NEAR, "near"),
     REST_COLUMN(SENTENCE, "sentence"),
     REST_COLUMN(ELSEWHERE, "elsewhere"),
-    [ATTN_HEAD_MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
-    [ATTN_HEAD_ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [ATTN_HEAD_MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN,
+                                       .help = "sum A_ij P_ij / sum A_ij for the `pattern` P"),
+    [ATTN_HEAD_ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN,
+                                       .help = "1 - sum |A_ij - P_ij| / T for the `pattern` P"),
     [ATTN_HEAD_SINK_MASS] = ATTN_COLUMN_QUANTITY("sink_mass", 4, NULL, SHARE,
                                                  "weight on the first keys", .shown = SHOW_SINKS),
     [ATTN_HEAD_DISTANT] = ATTN_COLUMN_QUANTITY("distant", 4, NULL, SHARE,
@@ -83,7 +88,8 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
         ATTN_COLUMN_RATE("retrieval", 4, "share of the needle found", 0, .shown = SHOW_NEEDLE),
     [ATTN_HEAD_NEEDLE_MASS] = ATTN_COLUMN_QUANTITY(
         "needle_mass", 4, NULL, SHARE, "weight on the token to copy", .shown = SHOW_NEEDLE),
-    [ATTN_HEAD_N_RETRIEVAL] = ATTN_COLUMN_WITH("n_retrieval", INTEGER, COUNT, .shown = SHOW_NEEDLE),
+    [ATTN_HEAD_N_RETRIEVAL] = ATTN_COLUMN_WITH("n_retrieval", INTEGER, COUNT, .shown = SHOW_NEEDLE,
+                                               .help = "number of rows in retrieval"),
     [ATTN_HEAD_DIRECT] =
         ATTN_COLUMN_QUANTITY("direct", 4, NULL, SIGNED, "part of the logit", .shown = SHOW_DIRECT),
     [ATTN_HEAD_ABLATED] =
@@ -95,13 +101,18 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
         .quantity = "share of @ restored", .shown = SHOW_PATCHED),
     [ATTN_HEAD_WEIGHT] =
         ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight", .shown = SHOW_WEIGHT),
-    [ATTN_HEAD_PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE),
+    [ATTN_HEAD_PERCENTILE] =
+        ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE,
+                         .help = "share of word pairs with less weight, 0 to 1"),
     [ATTN_HEAD_CHANGE] =
         ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
-    [ATTN_HEAD_BOTTOM_ROW] =
-        ATTN_COLUMN_REAL("bottom_row", 2, NULL, SHARE, .shown = SHOW_LOCALIZED),
-    [ATTN_HEAD_KEPT] = ATTN_COLUMN_REAL("kept", 2, NULL, SHARE, .shown = SHOW_LOCALIZED),
-    [ATTN_HEAD_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE, .shown = SHOW_LOCALIZED),
+    [ATTN_HEAD_BOTTOM_ROW] = ATTN_COLUMN_REAL(
+        "bottom_row", 2, NULL, SHARE, .shown = SHOW_LOCALIZED,
+        .help = "1 if a cell in the last row of the picture has more than 0.05, else 0"),
+    [ATTN_HEAD_KEPT] = ATTN_COLUMN_REAL("kept", 2, NULL, SHARE, .shown = SHOW_LOCALIZED,
+                                        .help = "1 if `localize` keeps the head, else 0"),
+    [ATTN_HEAD_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE, .shown = SHOW_LOCALIZED,
+                                        .help = "place of a kept head by spatial_entropy, from 1"),
     [ATTN_HEAD_SELECTED] = ATTN_COLUMN_RATE(
         "selected", 4, "share of items whose answer the head points at", 0, .shown = SHOW_SELECTED),
     [ATTN_HEAD_RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),

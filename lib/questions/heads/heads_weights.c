@@ -83,11 +83,13 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
     SIZES_OF(OV_NORM, "ov"),
-    [COPYING] = ATTN_COLUMN_REAL("copying", 4, NULL, SIGNED),
+    [COPYING] = ATTN_COLUMN_REAL("copying", 4, NULL, SIGNED,
+                                 .help = "sum / sum of sizes of eigenvalues of W_E W_V W_O W_U"),
     [COPYING_MLP0] =
         ATTN_COLUMN_QUANTITY("copying_mlp0", 4, NULL, SIGNED, "copying after the MLP of layer 0"),
     SIZES_OF(QK_NORM, "qk"),
-    [MATCHING] = ATTN_COLUMN_REAL("matching", 4, NULL, SIGNED),
+    [MATCHING] =
+        ATTN_COLUMN_REAL("matching", 4, NULL, SIGNED, .help = "as copying, of W_E W_Q W_K^T W_E^T"),
     [MATCHING_MLP0] =
         ATTN_COLUMN_QUANTITY("matching_mlp0", 4, NULL, SIGNED, "matching after the MLP of layer 0"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,

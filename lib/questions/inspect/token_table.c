@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "means/rows.h"
 
 #include <string.h>
 
@@ -9,15 +10,16 @@
 enum { ADDED = 5, TYPE, TEXT, MESSAGE, N_COLUMN };
 
 static const struct attn_column token_columns[N_COLUMN] = {
-    {.name = "position", .type = ATTN_VALUE_INTEGER},
-    {.name = "id", .type = ATTN_VALUE_INTEGER},
-    {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-    {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-    {.name = "token", .type = ATTN_VALUE_TEXT},
-    [ADDED] = {.name = "added", .type = ATTN_VALUE_TEXT},
-    [TYPE] = {.name = "type", .type = ATTN_VALUE_INTEGER},
-    [TEXT] = {.name = "text", .type = ATTN_VALUE_TEXT},
-    [MESSAGE] = {.name = "message", .type = ATTN_VALUE_TEXT}, /* instead of `added` */
+    ATTN_COLUMN("position", INTEGER),
+    ATTN_COLUMN("id", INTEGER),
+    ATTN_COLUMN("begin", INTEGER, .unit = "bytes", .help = "first byte of the token, from 0"),
+    ATTN_COLUMN("end", INTEGER, .unit = "bytes", .help = "byte after the last one of the token"),
+    ATTN_COLUMN("token", TEXT),
+    [ADDED] = ATTN_COLUMN("added", TEXT, .help = "added, if the tokenizer added the token"),
+    [TYPE] = ATTN_COLUMN("type", INTEGER, .help = "type of the token, from 0"),
+    [TEXT] = ATTN_COLUMN("text", TEXT, .help = "which text has the token: text or pair"),
+    /* instead of `added` */
+    [MESSAGE] = ATTN_COLUMN("message", TEXT, .help = "message that has the token: 0_system"),
 };
 
 /* Returns the name of the message of CHAT that has one of bytes BEGIN to END - 1; "": none has. */

@@ -11,12 +11,10 @@
 #include "input/talk.h"
 #include "tokenizer/tokenizer.h"
 
-/* Creates a table with a row for each token: position, id, begin and end (byte offsets in its text,
- * half open) and token. If the tokenizer added tokens, also `added`, which is "added" for these and
- * missing for others. For two texts, or if some types are not 0, also `type`, and `text`, which is
- * "text" or "pair" and missing for added tokens. With CHAT, the text of which they are, `message`
- * instead of `added`: its name, "0_system", missing for what the template writes. ENCODING may be
- * NULL: an empty table with all these columns. */
+/* Creates a table with a row for each token. It has `added` if the tokenizer added tokens, or with
+ * CHAT, the text of which they are, `message`, missing for what the template writes; for two texts,
+ * or if some types are not 0, `type` and `text`. ENCODING may be NULL: an empty table with all
+ * columns. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding,
                                   const struct attn_chat_text *chat, struct attn_table **table,

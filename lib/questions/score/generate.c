@@ -473,13 +473,18 @@ static enum attn_status ask(void *state, struct attn_error *err)
 enum { TEXT, CONTINUATION, N_GENERATED, LOG_PROB, IDS, LOG_PROBS, END, N_COLUMN };
 
 static const struct attn_column item_columns[N_COLUMN] = {
-    [TEXT] = ATTN_COLUMN("text", TEXT),
-    [CONTINUATION] = ATTN_COLUMN("continuation", TEXT),
-    [N_GENERATED] = ATTN_COLUMN("n_generated", INTEGER),
-    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED),
-    [IDS] = ATTN_COLUMN("continuation_ids", LIST),
-    [LOG_PROBS] = {.name = "log_probs", .type = ATTN_VALUE_REALS, .unit = "nats"},
-    [END] = ATTN_COLUMN("end", TEXT),
+    [TEXT] = ATTN_COLUMN("text", TEXT, .help = "the input"),
+    [CONTINUATION] = ATTN_COLUMN("continuation", TEXT, .help = "the text that the model generated"),
+    [N_GENERATED] =
+        ATTN_COLUMN("n_generated", INTEGER, .help = "number of tokens of the continuation"),
+    [LOG_PROB] =
+        ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED, .help = "sum of log_probs, at most 0"),
+    [IDS] = ATTN_COLUMN("continuation_ids", LIST, .help = "ids of the tokens of the continuation"),
+    [LOG_PROBS] = {.name = "log_probs",
+                   .type = ATTN_VALUE_REALS,
+                   .unit = "nats",
+                   .help = "ln of the probability of each token, at most 0"},
+    [END] = ATTN_COLUMN("end", TEXT, .help = "why it ends: length, context, end_of_text or stop"),
 };
 
 /* Returns the text of INPUT with its continuation, which FRAME keeps. */

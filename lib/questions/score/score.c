@@ -47,8 +47,9 @@ static const struct attn_column columns[N_COLUMN] = {
               .notation = ATTN_NOTATION_WHOLE,
               .range = ATTN_RANGE_POSITIVE,
               .quantity = "rank of the token"},
-    [TOP] = ATTN_COLUMN("top", TEXT),
-    [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
+    [TOP] = ATTN_COLUMN("top", TEXT, .help = "the most probable token at the position"),
+    [TOP_PROB] =
+        ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED, .help = "probability of top, 0 to 1"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -12,13 +12,12 @@
  * Probabilities are computed from float32 logits in double precision. The table has a row per
  * position:
  *
- *     position, id, token
+ *     position, id, token, top, top_prob
  *     bits, nats          -log2 p and -ln p
  *     rank                1: no token was more probable; ties have the mean of their ranks
- *     top, top_prob       the most probable token there
  *
- * The first token lacks the last five, because no token precedes it. An encoder scores each token
- * with a mask at its position, given all others; special tokens have no score.
+ * The first token has the first three alone, because no token precedes it. An encoder scores each
+ * token with a mask at its position, given all others; special tokens have no score.
  *
  * By word it has a row per word: word_index from 0, word, the sums nats and bits over its tokens,
  * which are missing if a token has no score, their number n_token, and the columns of `measures`.

@@ -51,7 +51,8 @@ enum {
 enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
-    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS),
+    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS,
+                                     .help = "name of the place, with `regions`"),
     [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_TARGET),
     [ITEM_GOOD] =
         ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)", .shown = SHOW_PAIR),
@@ -66,7 +67,8 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
         ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal", .shown = SHOW_TEXT),
     [ITEM_BITS] =
         ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal", .shown = SHOW_TEXT),
-    [ITEM_TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .shown = SHOW_TEXT),
+    [ITEM_TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .shown = SHOW_TEXT,
+                                     .help = "number of scored tokens; over items the sum"),
     [ITEM_LOSS] =
         ATTN_COLUMN_QUANTITY("loss", 4, "nats", POSITIVE, "mean surprisal", .shown = SHOW_TEXT),
     [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,

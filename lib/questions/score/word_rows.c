@@ -367,21 +367,30 @@ enum { SHOW_WORD = 32 };
                          __VA_ARGS__)
 
 static const struct attn_column columns[N_COLUMN] = {
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "word_index", INTEGER), /* from 0 */
-    [WORD] = ATTN_COLUMN_OF(TOKEN, "word", TEXT, .shown = SHOW_WORD | ATTN_SHOWN_ALONE),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "word_index", INTEGER,
+                                .help = "number of the word in its text, from 0"),
+    [WORD] = ATTN_COLUMN_OF(TOKEN, "word", TEXT, .shown = SHOW_WORD | ATTN_SHOWN_ALONE,
+                            .help = "the word"),
     [NATS] = SURPRISAL_COLUMN("nats", .shown = 0),
     [BITS] = SURPRISAL_COLUMN("bits", .shown = 0),
-    [TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT),
-    [SPACE_BEFORE] =
-        ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
-    [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
-    [BITS_TRAILING] =
-        ATTN_COLUMN_REAL("bits_trailing", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE),
-    [ENTROPY] = ATTN_COLUMN_REAL("entropy_bits", 4, "bits", POSITIVE, .shown = ATTN_WORD_ENTROPY),
-    [NAE] = ATTN_COLUMN_REAL("nae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
-    [DNAE] = ATTN_COLUMN_REAL("dnae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
-    [MD] = ATTN_COLUMN_REAL("md", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
-    [EMD] = ATTN_COLUMN_REAL("emd", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION),
+    [TOKENS] = ATTN_COLUMN_WITH("n_token", INTEGER, COUNT, .help = "number of tokens of the word"),
+    [SPACE_BEFORE] = ATTN_COLUMN_REAL("space_before", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE,
+                                      .help = "surprisal of the white space before it; 0 without"),
+    [SPACE_AFTER] = ATTN_COLUMN_REAL("space_after", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE,
+                                     .help = "surprisal of white space or the end after it"),
+    [BITS_TRAILING] = ATTN_COLUMN_REAL(
+        "bits_trailing", 4, "bits", POSITIVE, .shown = ATTN_WORD_SPACE,
+        .help = "bits - space_before + space_after: a word pays for the space after it"),
+    [ENTROPY] = ATTN_COLUMN_REAL("entropy_bits", 4, "bits", POSITIVE, .shown = ATTN_WORD_ENTROPY,
+                                 .help = "-sum p log2 p before its first token, from 0"),
+    [NAE] = ATTN_COLUMN_REAL("nae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION,
+                             .help = "normalized entropy of weights on earlier tokens, a sum"),
+    [DNAE] = ATTN_COLUMN_REAL("dnae", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION,
+                              .help = "|nae - nae of the token before|, summed over its tokens"),
+    [MD] = ATTN_COLUMN_REAL("md", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION,
+                            .help = "sum of |weight - weight of the row before|, from 0"),
+    [EMD] = ATTN_COLUMN_REAL("emd", 4, NULL, POSITIVE, .shown = ATTN_WORD_ATTENTION,
+                             .help = "earth mover's distance of the rows of md, keys from 0 to 1"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
