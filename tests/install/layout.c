@@ -54,6 +54,7 @@ static const struct {
     {"    traits", offsetof(struct attn_column, traits)},
     {"    shown", offsetof(struct attn_column, shown)},
     {"    help", offsetof(struct attn_column, help)},
+    {"    since", offsetof(struct attn_column, since)},
     {"    later", offsetof(struct attn_column, later)},
     {"attn_cell", sizeof(struct attn_cell)},
     {"    type", offsetof(struct attn_cell, type)},

@@ -243,6 +243,47 @@ START_TEST(a_column_without_values_is_refused)
 }
 END_TEST
 
+/* Returns the name of the column that SORT finds in a table with the columns NAMES, the second of a
+ * later version; NULL if it is refused. */
+static const char *find_sorted(const char *const names[2], const char *sort, char found[16])
+{
+    const struct attn_column made[] = {
+        {.name = names[0], .type = ATTN_VALUE_INTEGER},
+        {.name = names[1], .type = ATTN_VALUE_INTEGER, .since = 2},
+    };
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *table, *sorted = NULL;
+
+    order.columns = sort;
+    ck_assert(attn_table_create("later", made, 2, &table, NULL) == ATTN_OK);
+    if (attn_table_sort(table, &order, &sorted, NULL) == ATTN_OK)
+        snprintf(found, 16, "%s", attn_table_column(sorted, 0)->name);
+    attn_table_free(table);
+    attn_table_free(sorted);
+    return sorted ? found : NULL;
+}
+
+START_TEST(a_later_column_has_two_names)
+{
+    static const struct {
+        const char *names[2], *sort, *found;
+    } cases[] = {
+        {{"head", "reach"}, "reach", "reach"},
+        {{"head", "reach"}, "attn.reach", "reach"},
+        {{"head", "attn.reach"}, "reach", "attn.reach"},
+        {{"reach", "attn.reach"}, "reach", "reach"}, /* a label */
+        {{"reach", "attn.reach"}, "attn.reach", "attn.reach"},
+        {{"head", "reach"}, "attn.head", NULL},
+        {{"head", "reach"}, "attn.", NULL},
+        {{"head", "reach"}, "attn.attn.reach", NULL},
+    };
+    char found[16];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_pstr_eq(find_sorted(cases[i].names, cases[i].sort, found), cases[i].found);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
@@ -273,4 +314,4 @@ ATTN_SUITE("table_order", signed_numbers_go_by_their_magnitude,
            fixed_rows_are_not_counted, a_group_is_sorted_for_itself,
            joint_groups_keep_the_same_rows, joint_groups_have_as_many_rows,
            what_has_no_order_is_refused, a_column_without_values_is_refused,
-           every_allocation_may_fail)
+           a_later_column_has_two_names, every_allocation_may_fail)

@@ -36,6 +36,7 @@ enum attn_value_range {
 
 #define ATTN_STACK_WORDS "encoder decoder cross" /* values of ATTN_ROLE_STACK, in order */
 #define ATTN_ANSWER "@"                          /* in a quantity, stands for what was measured */
+#define ATTN_COLUMN_PREFIX "attn." /* of a later column with the name of a label of the items */
 
 /* The column of ATTN_ROLE_ROW_TYPE, and its texts. Only rows of data belong into a mean. */
 #define ATTN_ROW_TYPE "row_type"
@@ -128,7 +129,8 @@ struct attn_column {
     unsigned traits;
     uint64_t shown; /* of a question: the flags of which one must hold (frame/frame.h); 0: always */
     const char *help;     /* what it is, without a full stop; NULL: as its role or quantity says */
-    const void *later[6]; /* NULL: reserved for fields of later versions */
+    unsigned since; /* later than 1.0: added by version 1.SINCE (ATTN_COLUMN_PREFIX) */
+    const void *later[5]; /* NULL: reserved for fields of later versions */
 };
 
 #endif

@@ -255,12 +255,37 @@ const struct attn_column *attn_table_column(const struct attn_table *table, size
     return table && column < table->n_column ? &table->columns[column] : NULL;
 }
 
+/* Moves *NAME [*size] after the prefix of later columns. */
+static void skip_prefix(const char **name, size_t *size)
+{
+    const size_t n = strlen(ATTN_COLUMN_PREFIX);
+    const bool has_prefix = *size > n && memcmp(*name, ATTN_COLUMN_PREFIX, n) == 0;
+
+    *name += has_prefix ? n : 0;
+    *size -= has_prefix ? n : 0;
+}
+
+size_t attn_table_find_named(const struct attn_table *table, const char *name, size_t size)
+{
+    for (int is_other = 0; is_other < 2; is_other++) {
+        for (size_t c = 0; c < attn_table_n_column(table); c++) {
+            const char *own = table->columns[c].name;
+            size_t n = strlen(own);
+
+            if (is_other)
+                skip_prefix(&own, &n);
+            if (n == size && memcmp(own, name, n) == 0 &&
+                (!is_other || table->columns[c].since > 0))
+                return c;
+        }
+        skip_prefix(&name, &size);
+    }
+    return SIZE_MAX;
+}
+
 size_t attn_table_find(const struct attn_table *table, const char *name)
 {
-    for (size_t c = 0; name && c < attn_table_n_column(table); c++)
-        if (strcmp(table->columns[c].name, name) == 0)
-            return c;
-    return SIZE_MAX;
+    return name ? attn_table_find_named(table, name, strlen(name)) : SIZE_MAX;
 }
 
 void attn_table_hint_renamed(const struct attn_table *table, const char *name,

@@ -26,9 +26,10 @@ void attn_table_set_real(struct attn_table *table, size_t row, size_t column, do
 /* Removes all rows and keeps the memory, for tables that are written in parts. */
 void attn_table_reset(struct attn_table *table);
 
-/* Return the index of the column NAME, which may be NULL, and of the first column with ROLE;
- * SIZE_MAX if there is none. */
+/* Return the index of the column NAME, which may be NULL, or NAME [size], and of the first column
+ * with ROLE; SIZE_MAX if there is none. A column of a later version has two names (`since`). */
 size_t attn_table_find(const struct attn_table *table, const char *name);
+size_t attn_table_find_named(const struct attn_table *table, const char *name, size_t size);
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
 
 /* Adds a hint to ERR if a column of TABLE was called NAME in an earlier version. */

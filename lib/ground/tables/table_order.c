@@ -59,75 +59,78 @@ struct ordering {
 /* --- The column ------------------------------------------------------------------------------- */
 
 /* Returns true if ROW is a total. Totals are for comparison: they are not sorted. */
-static bool is_fixed(const struct ordering *ordering, size_t row)
+static bool is_fixed(const struct attn_table *table, size_t row)
 {
-    return attn_table_total(ordering->table, row) != SIZE_MAX;
+    return attn_table_total(table, row) != SIZE_MAX;
 }
 
 /* Returns the value of ROW in COLUMN; missing if it is NaN. */
-static struct attn_cell value_of(const struct ordering *ordering, size_t row, size_t column)
+static struct attn_cell value_of(const struct attn_table *table, size_t row, size_t column)
 {
-    const struct attn_cell cell = attn_table_cell(ordering->table, row, column);
+    const struct attn_cell cell = attn_table_cell(table, row, column);
 
     return cell.type == ATTN_VALUE_REAL && isnan(cell.real) ? attn_cell_missing() : cell;
 }
 
 /* Returns true if COLUMN has a value in some row that is sorted, or if there is no such row. */
-static bool has_values(const struct ordering *ordering, size_t column)
+static bool has_values(const struct attn_table *table, size_t column)
 {
-    const size_t n_row = attn_table_n_row(ordering->table);
+    const size_t n_row = attn_table_n_row(table);
     bool has_rows = false;
 
     for (size_t row = 0; row < n_row; row++) {
-        if (is_fixed(ordering, row))
+        if (is_fixed(table, row))
             continue;
         has_rows = true;
-        if (value_of(ordering, row, column).type != ATTN_VALUE_MISSING)
+        if (value_of(table, row, column).type != ATTN_VALUE_MISSING)
             return true;
     }
     return !has_rows;
 }
 
-/* Sets the error for a sort column that has no values (EMPTY), or that doesn't exist (EMPTY is
- * NULL). The message lists the columns that can be used. */
-static enum attn_status refuse_column(const struct ordering *ordering, const char *empty,
-                                      struct attn_error *err)
+static const char to_sort[] = "to sort by"; /* a use of a column, for messages */
+
+/* Sets the error that the column NAME [size] does not exist, or has no values (IS_EMPTY). The
+ * message lists the columns that USE can have. */
+static enum attn_status refuse_column(const struct attn_table *table, const char *name, size_t size,
+                                      const char *use, bool is_empty, struct attn_error *err)
 {
     const char *number = NULL; /* the first column with reals */
     struct attn_buffer names = {0};
     enum attn_status status;
 
-    for (size_t c = 0; c < attn_table_n_column(ordering->table); c++) {
-        const struct attn_column *column = attn_table_column(ordering->table, c);
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const struct attn_column *column = attn_table_column(table, c);
 
-        if (attn_value_is_list(column->type) || (empty && !has_values(ordering, c)))
+        if (use == to_sort &&
+            (attn_value_is_list(column->type) || (is_empty && !has_values(table, c))))
             continue;
         attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
         number = !number && column->type == ATTN_VALUE_REAL ? column->name : number;
     }
     status = attn_buffer_check(&names, err);
-    ATTN_THEN(status, attn_error_set(err, ATTN_INVALID, "%s '%s' to sort by, expected one of %.*s",
-                                     empty ? "there are no values in column" : "there is no column",
-                                     attn_quote_string(empty ? empty : ordering->order.sort).text,
-                                     (int)names.size, names.data ? names.data : ""));
-    if (status == ATTN_INVALID && empty && number)
+    ATTN_THEN(status,
+              attn_error_set(err, ATTN_INVALID, "%s '%s' %s, expected one of %.*s",
+                             is_empty ? "there are no values in column" : "there is no column",
+                             attn_quote(name, size).text, use, (int)names.size,
+                             names.data ? names.data : ""));
+    if (status == ATTN_INVALID && is_empty && number)
         attn_error_hint(err, "as with `sort %s`", number);
-    else if (status == ATTN_INVALID && !empty)
-        attn_table_hint_renamed(ordering->table, ordering->order.sort, err);
+    else if (status == ATTN_INVALID && use == to_sort && !is_empty)
+        attn_table_hint_renamed(table, name, err);
     attn_buffer_release(&names);
-    return status;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Returns the column NAME; if none is called "value", that is the first with reals. */
-static size_t find_key(const struct ordering *ordering, const char *name)
+/* Returns the column NAME [size]; if none is called "value", that is the first with reals. */
+static size_t find_key(const struct attn_table *table, const char *name, size_t size)
 {
-    size_t found = attn_table_find(ordering->table, name);
+    size_t found = attn_table_find_named(table, name, size);
 
-    for (size_t c = 0; found == SIZE_MAX && strcmp(name, "value") == 0 &&
-                       c < attn_table_n_column(ordering->table);
+    for (size_t c = 0; found == SIZE_MAX && attn_text_has_word("value", name, size) &&
+                       c < attn_table_n_column(table);
          c++)
-        if (attn_table_column(ordering->table, c)->type == ATTN_VALUE_REAL &&
-            has_values(ordering, c))
+        if (attn_table_column(table, c)->type == ATTN_VALUE_REAL && has_values(table, c))
             found = c;
     return found;
 }
@@ -142,13 +145,9 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 
     if (!sort)
         return ATTN_OK;
-    ordering->column = find_key(ordering, sort);
+    ordering->column = find_key(table, sort, strlen(sort));
     if (ordering->column == SIZE_MAX && colon) {
-        char *name;
-
-        ATTN_TRY(ATTN_NEW(name, attn_strndup(sort, (size_t)(colon - sort), err)));
-        ordering->column = find_key(ordering, name);
-        attn_free(name);
+        ordering->column = find_key(table, sort, (size_t)(colon - sort));
         ordering->sign = strcmp(colon, ":up") == 0 ? 1 : strcmp(colon, ":down") == 0 ? -1 : 0;
         if (ordering->column != SIZE_MAX && ordering->sign == 0)
             return attn_error_set(err, ATTN_INVALID,
@@ -157,12 +156,12 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
     }
     column = attn_table_column(table, ordering->column);
     if (!column)
-        return refuse_column(ordering, NULL, err);
+        return refuse_column(table, sort, strlen(sort), to_sort, false, err);
     if (attn_value_is_list(column->type))
         return attn_error_set(err, ATTN_INVALID, "the column '%s' holds lists, which have no order",
                               column->name);
-    if (!has_values(ordering, ordering->column))
-        return refuse_column(ordering, column->name, err);
+    if (!has_values(table, ordering->column))
+        return refuse_column(table, column->name, strlen(column->name), to_sort, true, err);
     if (ordering->sign == 0) {
         ordering->sign = column->type == ATTN_VALUE_TEXT ? 1 : -1;
         ordering->has_magnitudes = column->range == ATTN_RANGE_SIGNED;
@@ -201,7 +200,7 @@ static struct key key_of(const struct ordering *ordering, size_t row)
     struct key key = {.row = row, .sign = ordering->sign};
 
     if (key.sign != 0)
-        key.cell = value_of(ordering, row, column);
+        key.cell = value_of(ordering->table, row, column);
     if (is_stack || (column > 0 && has_stacks(ordering->table, column - 1))) {
         const struct attn_cell stack =
             attn_table_cell(ordering->table, row, column - (is_stack ? 0 : 1));
@@ -265,7 +264,7 @@ static void sort_keys(const struct ordering *ordering, size_t first, size_t end)
     for (size_t row = first; row < end; row++) {
         struct key key;
 
-        if (is_fixed(ordering, row))
+        if (is_fixed(ordering->table, row))
             continue;
         key = key_of(ordering, row);
         for (size_t other = row + end - first; other < n_row; other += end - first) {
@@ -290,7 +289,7 @@ static enum attn_status append_group(const struct ordering *ordering, size_t fir
     size_t at = 0;
 
     for (size_t row = first; row < end; row++)
-        if (is_fixed(ordering, row))
+        if (is_fixed(ordering->table, row))
             ATTN_TRY(append_row(ordering, row, err));
         else if (n_most == 0 || at < n_most)
             ATTN_TRY(append_row(ordering, first + ordering->keys[at++].row, err));
@@ -319,31 +318,6 @@ static enum attn_status append_groups(const struct ordering *ordering, struct at
 
 /* --- Choices ---------------------------------------------------------------------------------- */
 
-/* Finds the column NAME [size] of TABLE, for what USE says. */
-static enum attn_status find_column(const struct attn_table *table, const char *name, size_t size,
-                                    const char *use, size_t *column, struct attn_error *err)
-{
-    struct attn_buffer names = {0};
-    enum attn_status status;
-
-    for (*column = 0; *column < attn_table_n_column(table); ++*column) {
-        const char *found = attn_table_column(table, *column)->name;
-
-        if (strlen(found) == size && memcmp(found, name, size) == 0) {
-            attn_buffer_release(&names);
-            return ATTN_OK;
-        }
-        attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", found);
-    }
-    status = attn_buffer_check(&names, err);
-    ATTN_THEN(status,
-              attn_error_set(err, ATTN_INVALID, "there is no column '%s' %s, expected one of %s",
-                             attn_quote(name, size).text, use,
-                             attn_buffer_string(&names) ? names.data : ""));
-    attn_buffer_release(&names);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
 /* A row must have VALUE in COLUMN: a text, or a number, NaN without a value. */
 struct condition {
     size_t column;
@@ -360,8 +334,9 @@ static enum attn_status read_condition(const struct attn_table *table, const cha
     if (!equals)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`where` is '%s', expected COLUMN=VALUE",
                            attn_quote_string(text ? text : "").text);
-    ATTN_TRY(
-        find_column(table, text, (size_t)(equals - text), "for `where`", &condition->column, err));
+    condition->column = attn_table_find_named(table, text, (size_t)(equals - text));
+    if (condition->column == SIZE_MAX)
+        return refuse_column(table, text, (size_t)(equals - text), "for `where`", false, err);
     condition->value = equals + 1;
     condition->number = (double)NAN;
     type = attn_table_column(table, condition->column)->type;
@@ -459,21 +434,19 @@ static enum attn_status choose_columns(struct attn_table **table, const char *li
                                        struct attn_error *err)
 {
     struct attn_table *chosen = NULL;
+    enum attn_status status = ATTN_OK;
     size_t *columns, n = 0;
-    enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(columns, strlen(list) + 1, err));
-    status = ATTN_OK;
-    for (struct attn_list_item item = {.rest = list}; status == ATTN_OK && attn_list_next(&item);)
-        status = find_column(*table, item.text, item.size, "for `columns`", &columns[n++], err);
+    for (struct attn_list_item item = {.rest = list}; status == ATTN_OK && attn_list_next(&item);) {
+        columns[n] = attn_table_find_named(*table, item.text, item.size);
+        if (columns[n++] == SIZE_MAX)
+            status = refuse_column(*table, item.text, item.size, "for `columns`", false, err);
+    }
     ATTN_THEN(status, choose(*table, &(struct choice){.columns = columns, .n = n}, &chosen, err));
     attn_free(columns);
-    if (status == ATTN_OK) {
-        attn_table_free(*table);
-        *table = chosen;
-    } else {
-        attn_table_free(chosen);
-    }
+    attn_table_free(status == ATTN_OK ? *table : chosen);
+    *table = status == ATTN_OK ? chosen : *table;
     return status;
 }
 

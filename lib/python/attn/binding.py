@@ -1279,7 +1279,8 @@ attn_column._fields_ = [
     ("traits", c_uint),
     ("shown", c_uint64),
     ("help", c_char_p),
-    ("later", c_void_p * 6),
+    ("since", c_uint),
+    ("later", c_void_p * 5),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
