@@ -9,6 +9,7 @@
 #include "trace/trace_internal.h"
 #include "trials/trial.h"
 
+#include <math.h>
 #include <stddef.h>
 
 enum { STACK, LAYER, HEAD, REACH, ROW_TYPE, N_COLUMN };
@@ -17,7 +18,9 @@ static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [REACH] = ATTN_COLUMN_QUANTITY("reach", 3, "tokens", POSITIVE, "mean distance of keys"),
+    /* as if version 1.1 added it: beside a label `reach` of the items it is called attn.reach */
+    [REACH] =
+        ATTN_COLUMN_QUANTITY("reach", 3, "tokens", POSITIVE, "mean distance of keys", .since = 1),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -64,7 +67,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_watch(frame->run, &watch, err);
 }
 
-/* The mean distance of keys in PATTERN [n, n], by their weights, without the first N_SKIPPED. */
+/* The mean distance of keys in PATTERN [n, n], by their weights, without the first N_SKIPPED; NaN
+ * if no keys are left. */
 static double measure(const float *pattern, size_t n, size_t n_skipped)
 {
     double sum = 0, total = 0;
@@ -76,7 +80,7 @@ static double measure(const float *pattern, size_t n, size_t n_skipped)
             sum += weight * (double)(query > key ? query - key : key - query);
             total += weight;
         }
-    return total > 0 ? sum / total : 0;
+    return total > 0 ? sum / total : (double)NAN;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -92,7 +96,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
         if (attn_location_is_cross(dims, &at))
             continue;
-        row[REACH] = attn_cell_real(measure(pattern, frame->run->text.n, args->n_skipped));
+        row[REACH] =
+            attn_cell_real_or_missing(measure(pattern, frame->run->text.n, args->n_skipped));
         attn_location_put(&at, &row[STACK]);
         ATTN_TRY(attn_frame_append(frame, row, err));
     }

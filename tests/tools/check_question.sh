@@ -32,7 +32,9 @@ mkdir -p "$scratch/$(dirname "$build")"
 cp -rp "$build" "$scratch/$build"
 cd "$scratch"
 
-# The change.
+# The change. An array and a site count as later ones, too, as the column `reach` does (`since`).
+sed -i 's/{.name = "layer"}/{.name = "layer", .since = 1}/; s/N_SITE_OF_1_0 = 101/N_SITE_OF_1_0 = 19/' \
+    lib/questions/stream/record_joined.c
 mkdir lib/questions/reach
 cp tests/questions/reach.c lib/questions/reach/reach.c
 sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/parts.h
@@ -75,6 +77,40 @@ has means 'reach_sd' 'n$'
 has each.csv '^id,.*layer,head,reach' '^a,' '^b,'
 printf 'The cat\nThe dog\n' >texts.txt
 attn-cli reach -m fable --items texts.txt --items-format lines >means && has means 'reach_sd' 'n$'
+
+# A later column beside a label of its name: the label keeps the name, in each form. Options take both names.
+printf '{"id": "%s", "text": "%s", "reach": %s, "layer": %s, "resid_post": 7}\n' a 'The cat' 0.5 1 b 'The dog' '"near"' 2 \
+    c 'The cats' true 1 >labels.jsonl
+printf '{"id": "d", "text": "The dogs"}\n{}\n' >>labels.jsonl
+printf 'id,text,reach\na,The cat,near\nb,The dog,far\n' >labels.csv
+printf '{"id": "a", "text": "The cat"}\n{"id": "b", "text": "The dog", "reach": 0.25}\n{}\n' >mixed.jsonl
+attn-cli reach -m fable --items labels.csv --each e.csv --csv means.csv && has e.csv '^id,reach,layer,head,attn\.reach,row_type,error$'
+has means.csv '^layer,head,attn\.reach,attn\.reach_sd,attn\.reach_se,n,row_type$'
+attn-cli reach -m fable --items labels.csv --each e.json >/dev/null && has e.json '"reach": ?"near", ?"layer".*"attn\.reach": ?[0-9]'
+attn-cli reach -m fable --items labels.csv --group-by reach --bootstrap 9 --sort attn.reach --where reach=far --csv groups.csv
+has groups.csv '^reach,layer,head,attn\.reach,attn\.reach_sd,attn\.reach_se,attn\.reach_low,attn\.reach_high,n,row_type$' '^far,'
+attn-cli reach -m fable --items labels.csv --sort reach_se:up --columns head,reach >means && has means '^head +attn\.reach$'
+attn-cli reach -m fable --items labels.csv --column reach_sd --svg a.svg && has a.svg 'reach_sd'
+attn-cli reach -m fable --items items.jsonl --sort attn.reach --columns attn.reach >means && has means '^ *reach$'
+attn-cli reach -m fable --where attn.reach= "The cat sat" >text && has text '^layer +head +reach$'
+attn-cli reach -m fable --column attn.reach --svg a.svg "The cat sat" && has a.svg 'mean distance'
+! attn-cli reach -m fable --sort attn.head "The cat" 2>refused && has refused "no column 'attn.head' to sort by"
+for items in labels.jsonl "labels.jsonl --skip 2" "mixed.jsonl --skip 2" mixed.jsonl; do # of a killed run, each third
+    attn-cli reach -m fable -q --items $items --each whole.jsonl --csv whole.csv || true
+    attn-cli reach -m fable -q --items $items --each rows.jsonl --max-errors 0 2>/dev/null && fail 'an empty item passes'
+    cp rows.jsonl.part.key key
+    for share in 1 2 3; do
+        head -c $(($(wc -c <whole.jsonl) * share / 3)) whole.jsonl >rows.jsonl.part && cp key rows.jsonl.part.key
+        attn-cli reach -m fable -q --items $items --each rows.jsonl --csv again.csv --resume || true
+        cmp whole.jsonl rows.jsonl && cmp whole.csv again.csv || fail "a resumed run of $items differs"
+        rm rows.jsonl
+    done
+done
+has whole.jsonl '^\{"id":"a","layer":0,"head":0,"reach":' '^\{"id":"b","reach":0.25,"layer":0,"head":0,"attn\.reach":'
+attn-cli run -m fable --items labels.jsonl --sites 'resid_*' --layers 0,1 --npz joined.npz -q || true
+unzip -l joined.npz >members && has members ' attn\.layer\.npy' ' layer\.npy' ' attn\.resid_post\.npy' ' resid_post\.npy' ' reach\.npy'
+attn-cli run -m fable --items items.jsonl --sites resid_post --layers 0,1 --npz joined.npz -q
+unzip -l joined.npz >members && has members ' layer\.npy' ' resid_post\.npy' && ! grep 'attn\.' members || fail 'a name without a label'
 
 if "$python" -c 'import numpy' 2>/dev/null; then
     export LIBATTN=$scratch/$build/libattn.so PYTHONPATH=$scratch/lib/python

@@ -8,6 +8,7 @@
 #include "means/rows.h"
 #include "means/significance.h"
 #include "stream/items_internal.h"
+#include "stream/records_internal.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -54,7 +55,18 @@ struct layout {
     /* [n] owns; names of columns that differ from the name in the items' tables */
     char (*names)[NAME_SIZE];
     size_t n;
+    const struct attn_fold *fold;
 };
+
+/* Returns the prefix of COLUMN beside the labels of the groups and of the items. */
+static const char *column_prefix(const struct attn_fold *fold, const struct attn_column *column)
+{
+    size_t n;
+    const char *const *labels = attn_items_labels(fold->study->items, &n);
+    const char *prefix = attn_record_column_prefix(labels, n, column);
+
+    return *prefix ? prefix : attn_record_column_prefix(fold->labels, fold->n_label, column);
+}
 
 /* Appends a copy of COLUMN whose name has SUFFIX, with TRAIT added. */
 static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix,
@@ -62,11 +74,16 @@ static void add_column(struct layout *layout, const struct attn_column *column, 
 {
     struct attn_column *added = &layout->columns[layout->n];
     char *name = layout->names[layout->n++];
+    const char *prefix;
 
     snprintf(name, NAME_SIZE, "%s%s", column->name, suffix);
     *added = *column;
     added->name = name;
     added->traits |= trait;
+    prefix = column_prefix(layout->fold, column);
+    if (!*prefix)
+        prefix = column_prefix(layout->fold, added);
+    snprintf(name, NAME_SIZE, "%s%s%s", prefix, column->name, suffix);
 }
 
 /* Appends the columns for COLUMN of the items' tables: mean, spread, interval. Differences of pairs
@@ -116,7 +133,7 @@ static bool has_own_count(const struct attn_fold_column *columns, size_t n)
 }
 
 /* Lays out the table: labels first, then the columns for COLUMNS [n]. A label that has the name of
- * another column is renamed to item.NAME. */
+ * another column is renamed to item.NAME, unless that is a later one. */
 static void lay_out(const struct attn_fold *fold, const struct attn_fold_column *columns,
                     size_t n_column, struct layout *layout)
 {
@@ -148,10 +165,10 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
             add_column(layout, &columns[i].column, "", 0);
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
-            if (strcmp(fold->labels[i], layout->names[k]) == 0) {
-                snprintf(layout->names[i], NAME_SIZE, "item.%s", fold->labels[i]);
+            if (*attn_record_prefix(fold->labels[i], layout->names[k], layout->columns[k].since,
+                                    true)) {
+                snprintf(layout->names[i], NAME_SIZE, ATTN_LABEL_PREFIX "%s", fold->labels[i]);
                 layout->columns[i].name = layout->names[i];
-                break;
             }
 }
 
@@ -161,7 +178,7 @@ static enum attn_status create_table(const struct attn_fold *fold,
                                      struct attn_table **table, struct attn_error *err)
 {
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * n_column + MOST_OTHERS;
-    struct layout layout = {.n = 0};
+    struct layout layout = {.fold = fold};
     enum attn_status status = ATTN_NO_MEMORY;
 
     layout.columns = attn_alloc(n_most, sizeof *layout.columns, err);

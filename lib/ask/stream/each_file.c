@@ -256,10 +256,31 @@ static bool read_csv_row(struct attn_earlier *earlier)
     return is_good;
 }
 
-/* Reads the cells of the line of JSON; labels have other names. */
-static bool read_json_row(struct attn_earlier *earlier)
+/* Reads the member KEY of a line of JSON as the cell of its column. A label has the name of a later
+ * column perhaps, but comes before the columns; then that is called attn.NAME. */
+static bool read_member(struct attn_earlier *earlier, struct attn_json_token key,
+                        const struct attn_json_token *value)
 {
     const struct attn_record_rows *rows = earlier->rows;
+    const size_t n = strlen(ATTN_COLUMN_PREFIX);
+    const size_t skipped = key.size > n && memcmp(key.text, ATTN_COLUMN_PREFIX, n) == 0 ? n : 0;
+    size_t c = 0;
+
+    key.text += skipped;
+    key.size -= skipped;
+    while (c < rows->n && !attn_json_equals(&key, rows->columns[c].name))
+        c++;
+    if (c == rows->n || !earlier->table)
+        return true;
+    for (size_t k = c; k < rows->n; k++)
+        earlier->cells[k] = attn_cell_missing();
+    return read_token(earlier, &rows->form->columns[rows->places[c]], value, &earlier->cells[c]) ||
+           rows->columns[c].since > 0;
+}
+
+/* Reads the cells of the line of JSON. */
+static bool read_json_row(struct attn_earlier *earlier)
+{
     struct attn_json_token key, value;
     struct attn_json_reader json;
     bool is_good = true;
@@ -275,10 +296,7 @@ static bool read_json_row(struct attn_earlier *earlier)
         earlier->has_failed |= attn_json_equals(&key, "error");
         if (attn_json_next(&json, &value, NULL) != ATTN_OK)
             return false;
-        for (size_t c = 0; c < rows->n && earlier->table; c++)
-            if (attn_json_equals(&key, rows->columns[c].name))
-                is_good = read_token(earlier, &rows->form->columns[rows->places[c]], &value,
-                                     &earlier->cells[c]);
+        is_good = read_member(earlier, key, &value);
         while (is_good && json.depth > 1)
             is_good = attn_json_next(&json, &value, NULL) == ATTN_OK;
     }

@@ -43,6 +43,10 @@ struct site_rows {
 /* Columns of values beside the rows: stacks; layers; ids (or the values of `mean_by`); then labels
  * (or the number of items per value). */
 enum { STACK, LAYER, ID, FIRST_LABEL };
+static const struct attn_column others[] = {
+    {.name = "stack"}, {.name = "layer"}, {.name = "id"}, {.name = "n"}};
+
+enum { N_SITE_OF_1_0 = 101 }; /* a later site leaves its name to a label, as a later column does */
 
 struct column {
     const char *name;                 /* borrowed */
@@ -116,18 +120,36 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (x->label > y->label) - (x->label < y->label);
 }
 
-/* Returns true if NAME is that of an array of something else than a label; before the sites are
- * known, if it may be. */
-static bool is_taken(const struct joined_writer *arrays, const char *name)
+/* Returns the prefix of the label whose member is NAME, beside the other arrays; before the sites
+ * are known, beside those that may be there. */
+static const char *label_prefix(const struct joined_writer *arrays, const char *name)
 {
-    const char *others = arrays->base.form->mean_by ? "n layer stack" : "id layer stack";
     const size_t n_site = arrays->has_begun ? arrays->n_site : ATTN_N_SITE;
-    bool is_found = attn_text_has_word(others, name, strlen(name));
+    const char *prefix = "";
 
-    for (size_t i = 0; i < n_site && !is_found; i++)
-        is_found = strcmp(name, attn_site_name(arrays->has_begun ? arrays->sites[i].site
-                                                                 : (enum attn_site)i)) == 0;
-    return is_found;
+    for (size_t i = 0; i < n_site && !*prefix; i++) {
+        const enum attn_site site = arrays->has_begun ? arrays->sites[i].site : (enum attn_site)i;
+
+        prefix = attn_record_prefix(name, attn_site_name(site), (int)site >= N_SITE_OF_1_0, true);
+    }
+    for (size_t i = 0; i <= FIRST_LABEL && !*prefix; i++) /* ids, or the sizes of groups */
+        if (i != (arrays->base.form->mean_by ? ID : FIRST_LABEL))
+            prefix = attn_record_prefix(name, others[i].name, others[i].since, true);
+    return prefix;
+}
+
+/* Names the array of something else than a label, OWN, which was added SINCE. */
+static void name_array(struct joined_writer *arrays, const char *own, unsigned since)
+{
+    const size_t first = arrays->base.form->mean_by ? ID : FIRST_LABEL;
+    const size_t end = arrays->base.form->mean_by ? FIRST_LABEL : arrays->n_column;
+    const char *prefix = "";
+
+    for (size_t i = first; i < end && !*prefix; i++) {
+        name_member("", arrays->columns[i].name, arrays->array.name);
+        prefix = attn_record_prefix(arrays->array.name, own, since, false);
+    }
+    name_member(prefix, own, arrays->array.name);
 }
 
 /* Refuses two labels that would be one member. */
@@ -148,7 +170,7 @@ static enum attn_status begin_joined(struct attn_record_writer *writer, struct a
         made[0].label = made[1].label = label;
         name_member("", labels[label], made[0].name);
         name_member(ATTN_LABEL_PREFIX, labels[label], made[1].name);
-        n_member += is_taken(arrays, made[0].name) ? 2 : 1;
+        n_member += *label_prefix(arrays, made[0].name) ? 2 : 1;
     }
     ATTN_SORT(members, n_member, by_name);
     while (i < n_member && strcmp(members[i - 1].name, members[i].name) != 0)
@@ -221,11 +243,8 @@ static enum attn_status make_columns(struct joined_writer *arrays, struct attn_e
             append_value(&arrays->columns[STACK], ATTN_VALUE_TEXT, name, strlen(name));
         append_number(&arrays->columns[LAYER], (size_t)at->layer);
     }
-    arrays->columns[arrays->n_column++].name = "stack";
-    arrays->columns[arrays->n_column++].name = "layer";
-    arrays->columns[arrays->n_column++].name = mean_by ? mean_by : "id";
-    if (mean_by)
-        arrays->columns[arrays->n_column++].name = "n";
+    for (size_t i = 0; i < FIRST_LABEL + (mean_by != NULL); i++)
+        arrays->columns[arrays->n_column++].name = i == ID && mean_by ? mean_by : others[i].name;
     for (size_t i = 0; i < n; i++)
         arrays->columns[arrays->n_column++].name = names[i];
     return ATTN_OK;
@@ -533,7 +552,7 @@ static enum attn_status write_site(struct joined_writer *arrays, const struct si
     float *block;
 
     *array = (struct attn_array){.rank = 0};
-    snprintf(array->name, sizeof array->name, "%s", attn_site_name(kept->site));
+    name_array(arrays, attn_site_name(kept->site), (int)kept->site >= N_SITE_OF_1_0);
     if (!*arrays->base.form->sides)
         array->shape[array->rank++] = arrays->n_row;
     if (kept->n_layer > 1)
@@ -596,7 +615,7 @@ static enum attn_value_type kind_of(const struct column *column)
     return has[ATTN_VALUE_REAL] || has[ATTN_VALUE_MISSING] ? ATTN_VALUE_REAL : ATTN_VALUE_INTEGER;
 }
 
-/* Writes the array of column number I. A label with the name of another array is item.NAME. */
+/* Writes the array of column number I. */
 static enum attn_status write_column(struct joined_writer *arrays, size_t i, struct attn_error *err)
 {
     const struct column *column = &arrays->columns[i];
@@ -608,8 +627,10 @@ static enum attn_status write_column(struct joined_writer *arrays, size_t i, str
 
     *array = (struct attn_array){.rank = 1, .shape = {column->n}};
     name_member("", column->name, array->name);
-    if ((arrays->base.form->mean_by ? i == ID : i > ID) && is_taken(arrays, array->name))
-        name_member(ATTN_LABEL_PREFIX, column->name, array->name);
+    if (arrays->base.form->mean_by ? i == ID : i > ID)
+        name_member(label_prefix(arrays, array->name), column->name, array->name);
+    else
+        name_array(arrays, column->name, others[i].since);
     snprintf(dtype, sizeof dtype, "<U%zu", width);
     if (kind == ATTN_VALUE_TEXT)
         ATTN_TRY(begin_array(arrays, dtype, sizeof(uint32_t) * width, err));

@@ -33,9 +33,10 @@ static bool is_taken(const struct attn_record_rows *rows, const char *name)
         if (((rows->form->row_form != ATTN_RECORD_ROWS_CSV &&
               rows->form->columns[i].role != ATTN_ROLE_STACK) ||
              !rows->form->hidden[i]) &&
-            strcmp(written_name(&rows->form->columns[i]), name) == 0)
+            *attn_record_prefix(name, written_name(&rows->form->columns[i]),
+                                rows->form->columns[i].since, true))
             return true;
-    return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
+    return attn_text_has_word("id error", name, strlen(name));
 }
 
 /* Returns an error if two labels would be written with the same name. LABELS [n] are structs of
@@ -58,13 +59,13 @@ static enum attn_status check_names(const struct attn_record_rows *rows, const v
     return ATTN_OK;
 }
 
-static void push_key(struct attn_json_writer *json, const char *name, bool is_renamed)
+static void push_key(struct attn_json_writer *json, const char *prefix, const char *name)
 {
     struct attn_buffer full = {0};
     const char *key = name;
 
-    if (is_renamed) {
-        attn_buffer_append_format(&full, ATTN_LABEL_PREFIX "%s", name);
+    if (*prefix) {
+        attn_buffer_append_format(&full, "%s%s", prefix, name);
         key = attn_buffer_string(&full);
     }
     attn_json_key(json, key ? key : "");
@@ -80,31 +81,38 @@ static void push_record(const struct attn_record_rows *rows, struct attn_json_wr
     for (size_t i = 0; i < result->item->n_label; i++) {
         const struct attn_item_label *label = &result->item->labels[i];
 
-        push_key(json, label->name, is_taken(rows, label->name));
+        push_key(json, is_taken(rows, label->name) ? ATTN_LABEL_PREFIX : "", label->name);
         attn_record_label_push(json, label);
     }
 }
 
-static void push_row(const struct attn_record_rows *rows, struct attn_json_writer *json,
-                     const struct attn_table *table, size_t row)
+static void push_row(const struct attn_record_writer *writer, struct attn_json_writer *json,
+                     const struct attn_item_result *result, size_t row)
 {
-    for (size_t c = 0; c < rows->n; c++) {
-        const struct attn_cell cell = attn_table_cell(table, row, c);
-        const struct attn_column *column = &rows->columns[c];
+    const struct attn_record_columns *labels = writer->columns;
 
-        if (cell.type == ATTN_VALUE_REAL && isinf(cell.real)) {
-            attn_json_key(json, column->name);
+    for (size_t c = 0; c < writer->rows->n; c++) {
+        const struct attn_cell cell = attn_table_cell(result->rows, row, c);
+        const struct attn_column *column = &writer->rows->columns[c];
+        const char *prefix = attn_record_column_prefix(labels->names, labels->n, column);
+
+        if (cell.type == ATTN_VALUE_MISSING)
+            continue;
+        if (column->since > 0 && attn_item_label(result->item, column->name))
+            prefix = ATTN_COLUMN_PREFIX; /* other items may lack the label */
+        push_key(json, prefix, column->name);
+        if (cell.type == ATTN_VALUE_REAL && isinf(cell.real))
             attn_buffer_append_string(attn_json_value(json), cell.real > 0 ? "1e999" : "-1e999");
-        } else if (cell.type != ATTN_VALUE_MISSING) {
-            attn_table_push_member(json, column, &cell, -1);
-        }
+        else
+            attn_table_push_cell(json, column, &cell, -1);
     }
 }
 
 /* Appends row ROW of RESULT, or its failure, as a line of JSON or a row of the document. */
-static void append_json(struct attn_record_rows *rows, const struct attn_item_result *result,
+static void append_json(struct attn_record_writer *writer, const struct attn_item_result *result,
                         size_t row, struct attn_buffer *out)
 {
+    struct attn_record_rows *rows = writer->rows;
     struct attn_json_writer line = {.out = out, .comma = ",", .colon = ":"}, *json = &line;
 
     if (rows->form->row_form == ATTN_RECORD_ROWS_TEXTS) {
@@ -122,7 +130,7 @@ static void append_json(struct attn_record_rows *rows, const struct attn_item_re
     if (result->failure)
         attn_record_error_push(json, result);
     else if (row < attn_table_n_row(result->rows))
-        push_row(rows, json, result->rows, row);
+        push_row(writer, json, result, row);
     attn_json_end(json);
     if (json == &line)
         attn_buffer_append_char(out, '\n');
@@ -165,7 +173,7 @@ static enum attn_status append_header(struct attn_record_rows *rows,
 {
     const char *line = rows->waiting.data;
 
-    ATTN_TRY(attn_record_header_append(writer, rows->columns, rows->n, true, err));
+    ATTN_TRY(attn_record_header_append(writer, rows->columns, rows->n, err));
     for (size_t i = 0; i < rows->waiting.size; i++) {
         const size_t n_field = line[i] == MARK_LABELS    ? writer->columns->n
                                : line[i] == MARK_COLUMNS ? rows->n
@@ -239,7 +247,7 @@ static enum attn_status take_labels(struct attn_record_writer *writer, struct at
         ATTN_TRY(attn_error_at(check_names(rows, labels, n, sizeof *labels, err), ATTN_STAGE_INPUT,
                                err));
     rows->has_labels = true;
-    return attn_record_columns_set(writer->columns, labels, n, true, err);
+    return attn_record_columns_set(writer->columns, labels, n, err);
 }
 
 static enum attn_status begin_rows(struct attn_record_writer *writer, struct attn_error *err)
@@ -313,7 +321,7 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
         const struct attn_item_result *at = result_of_row(result, row, &own, &item);
 
         if (rows->form->row_form != ATTN_RECORD_ROWS_CSV)
-            append_json(rows, at, row, out);
+            append_json(writer, at, row, out);
         else
             append_csv(writer, at, row, out);
     }

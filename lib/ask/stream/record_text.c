@@ -5,6 +5,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/text/escape.h"
+#include "base/text/fixed_text.h"
 #include "formats/quoting.h"
 
 #include <stdlib.h>
@@ -53,8 +54,7 @@ void attn_record_columns_release(struct attn_record_columns *columns)
 }
 
 enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
-                                         const char *const *names, size_t n, bool are_all,
-                                         struct attn_error *err)
+                                         const char *const *names, size_t n, struct attn_error *err)
 {
     attn_record_columns_release(columns);
     ATTN_TRY(ATTN_ALLOC(columns->sorted, n, err));
@@ -64,7 +64,6 @@ enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
     qsort(columns->sorted, n, sizeof *columns->sorted, by_name);
     columns->names = names;
     columns->n = n;
-    columns->are_all = are_all;
     return ATTN_OK;
 }
 
@@ -136,7 +135,7 @@ static void append_labels(struct attn_record_writer *writer, struct attn_buffer 
 
         if (column)
             columns->values[column->i] = label;
-        else if (columns->are_all)
+        else
             note_label(writer, label->name, result->item->number);
     }
     for (size_t k = 0; k < columns->n; k++) {
@@ -161,7 +160,7 @@ void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffe
 
 enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
-                                           bool has_error, struct attn_error *err)
+                                           struct attn_error *err)
 {
     const struct attn_record_columns *labels = writer->columns;
     struct attn_buffer *out = &writer->text, full = {0};
@@ -170,10 +169,10 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer,
     attn_buffer_append_string(out, "id");
     for (size_t i = 0; status == ATTN_OK && i < labels->n; i++) {
         const char *name = labels->names[i];
-        bool is_renamed = strcmp(name, "id") == 0 || (has_error && strcmp(name, "error") == 0);
+        bool is_renamed = attn_text_has_word("id error", name, strlen(name));
 
         for (size_t c = 0; c < n; c++)
-            is_renamed = is_renamed || strcmp(name, columns[c].name) == 0;
+            is_renamed |= *attn_record_prefix(name, columns[c].name, columns[c].since, true) != 0;
         attn_buffer_reset(&full);
         attn_buffer_append_string(&full, is_renamed ? ATTN_LABEL_PREFIX : "");
         attn_buffer_append_string(&full, name);
@@ -188,8 +187,10 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer,
     }
     attn_buffer_release(&full);
     for (size_t c = 0; c < n; c++)
-        attn_buffer_append_format(out, ",%s", columns[c].name);
-    attn_buffer_append_string(out, has_error ? ",error\n" : "\n");
+        attn_buffer_append_format(out, ",%s%s",
+                                  attn_record_column_prefix(labels->names, labels->n, &columns[c]),
+                                  columns[c].name);
+    attn_buffer_append_string(out, ",error\n");
     return status;
 }
 

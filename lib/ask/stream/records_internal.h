@@ -24,7 +24,10 @@
 #include "stream/items.h"
 #include "stream/many.h"
 #include "stream/records.h"
+#include "tables/column.h"
 #include "trace/capture.h"
+
+#include <string.h>
 
 enum attn_record_rows_form {
     ATTN_RECORD_ROWS_CSV,
@@ -194,12 +197,11 @@ struct attn_record_columns {
     const struct attn_item_label **values; /* [n] owns; labels of the current record */
     const char *const *names;              /* [n] borrowed */
     size_t n;
-    bool are_all; /* a label without a column is noted */
 };
 
 /* Sets COLUMNS to NAMES [n], borrowed. */
 enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
-                                         const char *const *names, size_t n, bool are_all,
+                                         const char *const *names, size_t n,
                                          struct attn_error *err);
 void attn_record_columns_release(struct attn_record_columns *columns);
 
@@ -233,13 +235,36 @@ void attn_record_error_push(struct attn_json_writer *json, const struct attn_ite
 /* Writes the value of LABEL, which must not be missing, as in the input. */
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);
 
-/* A label that has the name of a column is written as item.NAME. The function sets the error that
- * this is the name of another label. */
+/* A label that has the name of a column of version 1.0 is written as item.NAME. A later column
+ * leaves its name to the label, and is written as attn.NAME. */
 #define ATTN_LABEL_PREFIX "item."
+
+/* Returns the prefix of LABEL or, unless IS_LABEL, of the column NAME, which was added SINCE: that
+ * of the one that gives way, "" of the other or if the names differ. */
+static inline const char *attn_record_prefix(const char *label, const char *name, unsigned since,
+                                             bool is_label)
+{
+    if (is_label == (since > 0) || strcmp(label, name) != 0)
+        return "";
+    return is_label ? ATTN_LABEL_PREFIX : ATTN_COLUMN_PREFIX;
+}
+
+/* Returns the prefix of COLUMN beside LABELS [n]. */
+static inline const char *attn_record_column_prefix(const char *const *labels, size_t n,
+                                                    const struct attn_column *column)
+{
+    const char *prefix = "";
+
+    for (size_t i = 0; column->since > 0 && i < n && !*prefix; i++)
+        prefix = attn_record_prefix(labels[i], column->name, column->since, false);
+    return prefix;
+}
+
+/* Sets the error that NAME with ATTN_LABEL_PREFIX is the name of another label. */
 enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *err);
 
-/* Writes the header: id, the labels, COLUMNS [n] and, if HAS_ERROR, "error". ATTN_FORMAT if two
- * labels have the same name (ATTN_LABEL_PREFIX). */
+/* Writes the header: id, the labels, COLUMNS [n] and "error". ATTN_FORMAT if two labels have the
+ * same name (ATTN_LABEL_PREFIX). */
 enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
-                                           bool has_error, struct attn_error *err);
+                                           struct attn_error *err);
