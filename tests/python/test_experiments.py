@@ -80,7 +80,7 @@ class Tables(TestCase):
     def test_estimates(self):
         m = model()
         t = m.patch("The keys to the cabinet", KEY, site="q", estimate="atp", verify=4, by="position", **HOW)
-        self.assertEqual(t.columns, ["part", "layer", "head", "position", "token", "estimate", "value", "effect", "check", "row_type"])
+        self.assertEqual(t.columns, ["part", "layer", "head", "position", "token", "estimate", "value", "change", "effect", "check", "row_type"])
         self.assertEqual([row["row_type"] for row in t][:3], ["reference", "reference", "data"])
         self.assertEqual(len(t.where(row_type="data")), len(t) - 2)
         self.assertEqual((len(t), t.info["top"]["n"], t.info["random"]["n"]), (2 + 4 * 8 * 5, 4, 4))

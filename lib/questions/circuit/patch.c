@@ -56,7 +56,6 @@ enum {
     SHOW_PLACES = 32,
     SHOW_ROWS = 64,
     SHOW_ESTIMATES = 128,
-    SHOW_CHANGE = 256,
     SHOW_RIGHT = 512,
     SHOW_CONTROLS = 1024,
     SHOW_LAYERS = 2048,
@@ -81,7 +80,7 @@ static const struct attn_column columns[N_COLUMN] = {
                          .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED | ATTN_TRAIT_RESTORED,
                          .shown = SHOW_ESTIMATES, .help = "estimate of effect by gradients"),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .shown = SHOW_CHANGE),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
     [EFFECT] =
         ATTN_COLUMN_QUANTITY("effect", 6, NULL, SIGNED, "share of the difference of both answers",
                              .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED | ATTN_TRAIT_RANKED |
@@ -567,8 +566,8 @@ static uint64_t shows(const void *state)
             : has_places && !patch->is_by_head ? SHOW_ROWS | SHOW_PLACES
                                                : SHOW_ROWS | SHOW_POSITIONS) |
            (patch->is_estimated ? SHOW_ESTIMATES
-            : item && has_right ? SHOW_CHANGE | SHOW_RIGHT
-                                : SHOW_CHANGE) |
+            : item && has_right ? SHOW_RIGHT
+                                : 0) |
            (patch->args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
 
@@ -723,9 +722,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 }
 
 /* Sends a note about the first row of TABLE whose difference of both runs is within two standard
- * errors of 0, because effects are divided by that difference. */
+ * errors of 0, because effects are divided by that difference. The note ends with HINT. */
 static void note_no_difference(const struct attn_table *table, const struct attn_request *request,
-                               bool has_bounds)
+                               const char *hint)
 {
     const size_t change = attn_table_find(table, columns[CHANGE].name);
     const size_t se = attn_table_find_spread(table, change, ATTN_TRAIT_SE);
@@ -743,8 +742,7 @@ static void note_no_difference(const struct attn_table *table, const struct attn
         attn_note(request->on_note, request->user, ATTN_NOTE_NO_DIFFERENCE,
                   "the mean difference of clean and corrupted texts is %.3g, its standard error "
                   "%.2g: effects divide by what may be 0%s",
-                  of.real, error.real,
-                  has_bounds ? "" : "; `bootstrap 1000` gives their intervals");
+                  of.real, error.real, hint);
         return;
     }
 }
@@ -758,13 +756,17 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     (void)attn_options_read(call->given, call->args, NULL); /* the caller reports a failure */
     if (args->method != ATTN_PATCH_EXACT) {
         memcpy(estimated, columns, sizeof columns);
-        estimated[VALUE].traits = estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
+        estimated[VALUE].traits = estimated[CHANGE].traits = ATTN_TRAIT_UNFILLED;
+        estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
         estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;
         asked.columns = estimated;
     }
     ATTN_TRY(attn_procedure_perform(&asked, call, err));
     if (args->study && !args->study->paired)
-        note_no_difference(*call->table, call->request, args->study->n_bootstrap > 0);
+        note_no_difference(*call->table, call->request,
+                           args->study->n_bootstrap > 0 || args->method != ATTN_PATCH_EXACT
+                               ? ""
+                               : "; `bootstrap 1000` gives their intervals");
     return ATTN_OK;
 }
 
