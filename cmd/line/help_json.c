@@ -291,9 +291,9 @@ struct shown_tables {
     size_t n;
 };
 
-/* The table NAME. WHEN is the option that gives it, and WORD its value; or NULL. */
+/* The table NAME. WHEN is the option that gives it, and WORDS its values, "dla|ig"; or NULL. */
 struct shown_table {
-    const char *name, *when, *word;
+    const char *name, *when, *words;
     const struct attn_column *columns; /* [n] */
     size_t n;
     bool has_row_types; /* one more column */
@@ -307,7 +307,7 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
     const char *lacks = shown->command->lacks_columns, *when = table->when;
     const char *end = when ? strrchr(table->name, '.') : NULL;
     /* if the option ends the name, all its words give this table */
-    const char *word = end && strcmp(end + 1, when) == 0 ? NULL : table->word;
+    const char *words = end && strcmp(end + 1, when) == 0 ? NULL : table->words;
     char option[TEXT_SIZE];
 
     if (shown->has_names_only) {
@@ -315,8 +315,8 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
         return;
     }
     begin_object(json, "name", table->name);
-    snprintf(option, sizeof option, "--%s%s%s", when ? when : "", word ? " " : "",
-             word ? word : "");
+    snprintf(option, sizeof option, "--%s%s%s", when ? when : "", words ? " " : "",
+             words ? words : "");
     attn_json_text(attn_json_key(json, "when"), when ? option : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
     for (size_t i = 0; i < table->n; i++)
@@ -329,46 +329,66 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
     attn_json_end(json);
 }
 
-/* Writes the table that the question gives for ARGS, unless another way to ask gave it. */
-static void push_table(struct attn_json_writer *json, struct shown_tables *shown, const void *args,
-                       const char *when, const char *word)
+/* Returns the table that the question gives for ARGS. */
+static struct shown_table find_table(const struct shown_tables *shown, const void *args,
+                                     const char *when)
 {
     const struct attn_question_call asked = {.question = shown->command->question->name,
                                              .args = args};
-    struct shown_table table = {.when = when, .word = word};
-    size_t i = 0;
+    struct shown_table table = {.when = when};
 
     table.columns = attn_question_schema(&asked, &table.name, &table.n);
-    while (i < shown->n && shown->columns[i] != table.columns)
-        i++;
-    if (table.n == 0 || i < shown->n || shown->n == MOST_TABLES)
-        return;
-    shown->columns[shown->n++] = table.columns;
     if (!when)
         table.name = shown->command->name; /* `probe` asks `heads` */
-    push_columns(json, shown, &table);
+    return table;
 }
 
-/* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults. */
+/* Writes TABLE, unless another way to ask gave it. */
+static void push_table(struct attn_json_writer *json, struct shown_tables *shown,
+                       const struct shown_table *table)
+{
+    size_t i = 0;
+
+    while (i < shown->n && shown->columns[i] != table->columns)
+        i++;
+    if (table->n == 0 || i < shown->n || shown->n == MOST_TABLES)
+        return;
+    shown->columns[shown->n++] = table->columns;
+    push_columns(json, shown, table);
+}
+
+/* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults: each once, with
+ * all words of the option that give it. */
 static void push_tables_of(struct attn_json_writer *json, struct shown_tables *shown,
                            const struct option_walk *option, char *args)
 {
     const struct command *command = shown->command;
     const struct attn_param *param = option->param;
-    char *how = args + command->args_size, word[64];
-    const char *words = param->words ? param->words : "1";
+    char *how = args + command->args_size, word[64], words[MOST_TABLES][TEXT_SIZE];
+    const char *all = param->words ? param->words : "1";
+    struct shown_table tables[MOST_TABLES];
+    size_t n_table = 0, i, used[MOST_TABLES] = {0};
 
     if (param->home != ATTN_PARAM_OF_ARGS || param->type == ATTN_PARAM_OWN ||
         option->offset < command->args_size)
         return;
-    for (size_t n; *words; words += n + (words[n] == '|')) {
-        n = strcspn(words, "|");
-        snprintf(word, sizeof word, "%.*s", (int)n, words);
+    for (size_t n; *all && n_table < MOST_TABLES; all += n + (all[n] == '|')) {
+        n = strcspn(all, "|");
+        snprintf(word, sizeof word, "%.*s", (int)n, all);
         memcpy(how, command->question->defaults, command->question->args_size);
-        if (attn_param_set(param, args + option->offset, param->name, word, NULL) == ATTN_OK)
-            push_table(json, shown, how, option->name, param->words ? word : NULL);
+        if (attn_param_set(param, args + option->offset, param->name, word, NULL) == ATTN_OK) {
+            tables[n_table] = find_table(shown, how, option->name);
+            for (i = 0; tables[i].columns != tables[n_table].columns;)
+                i++;
+            n_table += i == n_table;
+            attn_fixed_text_append(words[i], sizeof words[i], &used[i], "%s%s",
+                                   used[i] > 0 ? "|" : "", word);
+            tables[i].words = param->words ? words[i] : NULL;
+        }
         attn_param_release(param, args + option->offset);
     }
+    for (i = 0; i < n_table; i++)
+        push_table(json, shown, &tables[i]);
 }
 
 /* Writes the tables of COMMAND's question, or their names. ARGS has the defaults; it is changed. */
@@ -380,6 +400,7 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
     const struct attn_question *question = command->question;
     char *how = args + command->args_size;
     struct command_table own = {.table = NULL};
+    struct shown_table table;
 
     for (size_t i = 0;
          command->tabulate && command->tabulate(i, &own, NULL) == ATTN_OK && own.table; i++) {
@@ -392,10 +413,12 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
     }
     if (!question || question->args_size == 0)
         return;
-    push_table(json, &shown, how, NULL, NULL);
+    table = find_table(&shown, how, NULL);
+    push_table(json, &shown, &table);
     if (question->study > 0) {
         *(const void **)(void *)(how + question->study) = &given;
-        push_table(json, &shown, how, "items", NULL);
+        table = find_table(&shown, how, "items");
+        push_table(json, &shown, &table);
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
         push_tables_of(json, &shown, &walk, args);
