@@ -6,6 +6,7 @@
 #include "base/os/clock.h"
 #include "base/status_internal.h"
 #include "base/text/given.h"
+#include "base/text/path.h"
 #include "frame/frame.h"
 #include "frame/item_notes.h"
 #include "frame/question_internal.h"
@@ -128,24 +129,19 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
     return ATTN_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = text ? strlen(text) : 0, n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 /* Returns the form of lines for the options. */
 static enum attn_record_rows_form row_form_of(const struct attn_each_options *options)
 {
+    const char *path = options->path;
+
     if (options->form == ATTN_EACH_TEXTS)
         return ATTN_RECORD_ROWS_TEXTS;
     if (options->form == ATTN_EACH_DOCUMENT)
         return ATTN_RECORD_ROWS_DOCUMENT;
     return options->form == ATTN_EACH_JSON_LINES || options->form == ATTN_EACH_MATRICES ||
                    options->form == ATTN_EACH_RECORDS ||
-                   (options->form == ATTN_EACH_BY_NAME &&
-                    (ends_with(options->path, ".jsonl") || ends_with(options->path, ".json")))
+                   (options->form == ATTN_EACH_BY_NAME && path &&
+                    (attn_path_has_ending(path, ".jsonl") || attn_path_has_ending(path, ".json")))
                ? ATTN_RECORD_ROWS_JSON
                : ATTN_RECORD_ROWS_CSV;
 }

@@ -2,6 +2,7 @@
 
 #include "base/os/os.h"
 #include "base/text/number.h"
+#include "base/text/path.h"
 #include "params/param_internal.h"
 
 #include <string.h>
@@ -37,12 +38,9 @@ static bool is_name_of_rows(const char *text)
     static const char *const endings[] = {".csv", ".jsonl", ".json"};
     const char *slash = attn_os_last_slash(text), *name = slash ? slash + 1 : text;
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t n = strlen(name), n_end = strlen(endings[i]);
-
-        if (n >= n_end && strcmp(name + n - n_end, endings[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (attn_path_has_ending(name, endings[i]))
             return true;
-    }
     return !strchr(name, '.');
 }
 

@@ -299,8 +299,7 @@ void attn_table_hint_renamed(const struct attn_table *table, const char *name,
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
         const char *older = renamed[i][0], *newer = renamed[i][1];
 
-        if (strlen(older) == size && memcmp(older, name, size) == 0 &&
-            attn_table_find(table, newer) != SIZE_MAX)
+        if (attn_text_has_word(older, name, size) && attn_table_find(table, newer) < SIZE_MAX)
             attn_error_hint(err, "the column '%s' is called '%s'", older, newer);
     }
 }

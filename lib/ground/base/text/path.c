@@ -297,5 +297,6 @@ bool attn_path_has_ending(const char *path, const char *ending)
 {
     const size_t n = strlen(path), n_ending = strlen(ending);
 
-    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+    return n > n_ending && !attn_os_is_slash(path[n - n_ending - 1]) &&
+           strcmp(path + n - n_ending, ending) == 0;
 }
