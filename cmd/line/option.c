@@ -234,15 +234,17 @@ const char *option_argument(const struct attn_param *param)
     return option_is_choice(param) ? param->words : param->argument;
 }
 
+const char *option_own_name(const struct option_walk *walk)
+{
+    return walk->name ? walk->name : walk->param->argument;
+}
+
 const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL_SIZE])
 {
     const char *of = walk->param->of, *prefix = walk->param->prefix;
 
     snprintf(label, OPTION_LABEL_SIZE, "%s%s%s%s", walk->name ? "--" : "", of ? of : "",
-             of ? " " : "",
-             prefix       ? prefix
-             : walk->name ? walk->name
-                          : walk->param->argument);
+             of ? " " : "", prefix ? prefix : option_own_name(walk));
     return label;
 }
 
@@ -263,9 +265,7 @@ const char *option_name(const struct option_walk *walk)
     const char *prefix = walk->param->prefix;
 
     /* a picture may stand beside a text */
-    return prefix && strcmp(prefix, "image:") != 0 ? walk->param->of
-           : walk->name                            ? walk->name
-                                                   : walk->param->argument;
+    return prefix && strcmp(prefix, "image:") != 0 ? walk->param->of : option_own_name(walk);
 }
 
 const char *option_typed(const struct option_walk *walk, const char *value)

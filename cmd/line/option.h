@@ -100,7 +100,9 @@ enum { OPTION_FORMS_SIZE = 96 };
 bool option_write_forms(const struct option_walk *walk, const char *between,
                         char forms[OPTION_FORMS_SIZE]);
 
-/* The name of the option of WALK; of a form that of its option, of an argument its placeholder. */
+/* The name of the option of WALK, of an argument its placeholder. The second gives for a form the
+ * name of its option: of "target-ids", the form "ids:", "target". */
+const char *option_own_name(const struct option_walk *walk);
 const char *option_name(const struct option_walk *walk);
 
 /* VALUE of the option of WALK as it was typed: "ids:5" of a form, which has "5". */

@@ -66,12 +66,6 @@ static const struct {
     {"parts", "patch", NULL, "--site SITE names what is patched, --by head|position the rows"},
 };
 
-/* The name of the option or form of WALK; of an argument its placeholder. */
-static const char *own_name(const struct option_walk *walk)
-{
-    return walk->name ? walk->name : walk->param->argument;
-}
-
 /* Returns true if a shell takes TEXT as it is. */
 static bool is_plain(const char *text)
 {
@@ -232,7 +226,7 @@ bool option_is_typed(const struct call *call, const struct option_walk *walk)
 const char *option_text(const struct call *call, const char *name)
 {
     for (size_t i = 0; i < call->n_found; i++)
-        if (strcmp(own_name(&call->found[i]), name) == 0)
+        if (strcmp(option_own_name(&call->found[i]), name) == 0)
             return call->given[call->found[i].n - 1];
     return NULL;
 }
@@ -325,7 +319,7 @@ const char *option_find_given(const struct call *call, const char *list)
     int first = 0;
 
     for (size_t i = 0; i < call->n_found; i++) {
-        const char *name = own_name(&call->found[i]);
+        const char *name = option_own_name(&call->found[i]);
         const int at = word_find(list, name);
 
         if (at >= 0 && (!found || at < first)) {
@@ -340,8 +334,8 @@ const char *option_find_under(const struct call *call, const char *headings, con
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (call->given[walk.n - 1] && word_find(headings, walk.heading) >= 0 &&
-            word_find(except, own_name(&walk)) < 0)
-            return own_name(&walk);
+            word_find(except, option_own_name(&walk)) < 0)
+            return option_own_name(&walk);
     return NULL;
 }
 
@@ -428,7 +422,7 @@ char *call_keep(struct call *call, const char *text, size_t size)
 static enum attn_status add_key(struct call *call, const struct option_walk *walk,
                                 const char *value, struct attn_error *err)
 {
-    const char *before = call->given[walk->n - 1], *name = own_name(walk);
+    const char *before = call->given[walk->n - 1], *name = option_own_name(walk);
 
     if (strcmp(name, "load") != 0 &&
         (word_find("items-format|marks|shard", name) >= 0 ||
