@@ -288,22 +288,6 @@ size_t attn_table_find(const struct attn_table *table, const char *name)
     return name ? attn_table_find_named(table, name, strlen(name)) : SIZE_MAX;
 }
 
-void attn_table_hint_renamed(const struct attn_table *table, const char *name,
-                             struct attn_error *err)
-{
-    static const char *const renamed[][2] = {{"tv_mean", "tv"},       {"tv_most", "tv_max"},
-                                             {"effect", "change"},    {"metric", "value"},
-                                             {"logit_diff", "value"}, {"logit", "value"}};
-    const size_t size = strcspn(name, ":"); /* without ":up" */
-
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
-        const char *older = renamed[i][0], *newer = renamed[i][1];
-
-        if (attn_text_has_word(older, name, size) && attn_table_find(table, newer) < SIZE_MAX)
-            attn_error_hint(err, "the column '%s' is called '%s'", older, newer);
-    }
-}
-
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role)
 {
     for (size_t c = 0; c < attn_table_n_column(table); c++)

@@ -32,10 +32,6 @@ size_t attn_table_find(const struct attn_table *table, const char *name);
 size_t attn_table_find_named(const struct attn_table *table, const char *name, size_t size);
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
 
-/* Adds a hint to ERR if a column of TABLE was called NAME in an earlier version. */
-void attn_table_hint_renamed(const struct attn_table *table, const char *name,
-                             struct attn_error *err);
-
 /* Returns the column that has TRAIT of column C, its standard error for example; SIZE_MAX if there
  * is none. */
 size_t attn_table_find_spread(const struct attn_table *table, size_t c, unsigned trait);

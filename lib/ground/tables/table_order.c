@@ -116,8 +116,6 @@ static enum attn_status refuse_column(const struct attn_table *table, const char
                              names.data ? names.data : ""));
     if (status == ATTN_INVALID && is_empty && number)
         attn_error_hint(err, "as with `sort %s`", number);
-    else if (status == ATTN_INVALID && use == to_sort && !is_empty)
-        attn_table_hint_renamed(table, name, err);
     attn_buffer_release(&names);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }

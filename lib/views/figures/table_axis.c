@@ -124,7 +124,6 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
     attn_error_set(err, ATTN_INVALID,
                    "there is no column '%s' of numbers to draw, expected one of %s",
                    attn_quote_string(name).text, names.data ? names.data : "none");
-    attn_table_hint_renamed(table, name, err);
     attn_buffer_release(&names);
     return attn_error_of(ATTN_INVALID, "column", err);
 }
