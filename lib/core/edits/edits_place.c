@@ -13,6 +13,7 @@
 #include "input/position.h"
 #include "trace/trace_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor)
@@ -116,6 +117,26 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
                              : values->data + (edit->row0 * tensor->n_head + head) * tensor->width;
 }
 
+/* Checks the numbers of VALUES that EDIT writes. Scores of masked cells are minus infinity. */
+static enum attn_status check_numbers(const struct attn_ndarray *values,
+                                      const struct attn_edit *edit, struct attn_error *err)
+{
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    for (size_t row = edit->row0; row < edit->row1; row++)
+        for (size_t c = 0; c < edit->col1; c++) {
+            const float x = edit->data[(row - edit->row0) * edit->ld + c];
+
+            if (isfinite(x) || (x == -INFINITY && edit->at.site == ATTN_SITE_ATTN_SCORES))
+                continue;
+            attn_location_archive_name(&edit->at, name);
+            return attn_refuse_in(err, ATTN_INVALID, values->name ? values->name : "patches", name,
+                                  "holds %s in row %zu, expected finite values",
+                                  isnan(x) ? "NaN" : "infinity", row);
+        }
+    return ATTN_OK;
+}
+
 /* Checks that no vector of GIVEN, a projection, is 0: it would have no direction. */
 static enum attn_status check_lengths(const struct attn_edit_tensor *tensor,
                                       const struct attn_intervention *given, struct attn_error *err)
@@ -217,9 +238,10 @@ static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
         edit.ld = is_same ? 0 : tensor->width;
         if (is_patch && !tensor->is_matrix)
             edit.ld = tensor->n_head * tensor->width;
-        if (is_patch)
+        if (is_patch) {
             edit.data = values_of(tensor, values, (size_t)head, &edit);
-        else if (attn_edit_op_has_vector(given->op) && !given->function)
+            ATTN_TRY(attn_error_at(check_numbers(values, &edit, err), ATTN_STAGE_INPUT, err));
+        } else if (attn_edit_op_has_vector(given->op) && !given->function)
             edit.data = values->data + (is_same ? 0 : n_done * tensor->width) +
                         (given->at.head == ATTN_HEADS_TOGETHER ? (size_t)head * tensor->width : 0);
         else if (tensor->is_matrix || given->function)
