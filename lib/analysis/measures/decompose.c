@@ -158,8 +158,9 @@ void attn_svd(double *k, size_t n, double *s, double *u, double *v)
         s[most] = s[i];
         s[i] = value;
     }
-    for (size_t i = 0; u && i < n * n; i++)
-        u[i] = s[i / n] > 0 ? k[i] / s[i / n] : 0;
+    for (size_t i = 0; u && i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            u[i * n + j] = s[i] > 0 ? k[i * n + j] / s[i] : 0;
 }
 
 /* --- Eigenvalues ------------------------------------------------------------------------------ */
