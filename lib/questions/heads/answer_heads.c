@@ -13,9 +13,12 @@
 #include "run/host_internal.h"
 #include "tables/text_table.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+enum { ID_SIZE = 16 }; /* "id 5" */
 enum { PART, SHARE, VALUE, POSITION, TOKEN, WEIGHT, TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
@@ -128,20 +131,34 @@ static enum attn_status append(struct answer *answer, const char *part,
     return attn_table_append(answer->table, cells, answer->n_column, err);
 }
 
+/* Returns the text of NEXT; of a token without text "id 5", written to ID. */
+static struct attn_cell name_of(const struct attn_candidate *next, char id[ID_SIZE])
+{
+    snprintf(id, ID_SIZE, "id %d", (int)next->id);
+    return next->token ? attn_cell_text(next->token, next->token_size) : attn_cell_string(id);
+}
+
 static enum attn_status list(struct answer *answer, struct attn_error *err)
 {
     enum { MOST_HEADS = 8 };
     const struct attn_wire_node *nodes = answer->edges.writers;
     struct attn_circuit_place mlps = {.weight = (double)NAN}, heads = mlps;
 
+    double size = 0;
+
     answer->left = 100;
     answer->n_column = TYPE;
     for (size_t w = 0; w < answer->edges.n_writer; w++) {
         answer->n_column = answer->places[w].kind ? N_COLUMN : answer->n_column;
         answer->sum += answer->places[w].sum;
+        size += fabs(answer->places[w].sum);
         mlps.sum += nodes[w].kind == ATTN_WIRE_NODE_MLP ? answer->places[w].sum : 0;
         heads.sum += nodes[w].kind == ATTN_WIRE_NODE_HEAD ? answer->places[w].sum : 0;
     }
+    if (fabs(answer->sum) <= (double)FLT_EPSILON * size)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the two most probable tokens tie, and '`figure answer`' divides the "
+                           "difference of their logits among heads");
     ATTN_TRY(attn_table_create("answer", columns, answer->n_column, &answer->table, err));
     for (size_t i = 0; i < MOST_HEADS; i++) {
         struct attn_circuit_place *most = NULL;
@@ -171,6 +188,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
                                                ATTN_COLUMN("foil", TEXT),
                                                ATTN_COLUMN_REAL("sum", 4, NULL, SIGNED)};
     struct attn_request request = *given;
+    char ids[2][ID_SIZE];
 
     request.on_note = NULL; /* the run sends the same notes */
     request.on_part = NULL;
@@ -183,9 +201,8 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     request.predict.top = 0;
     ATTN_TRY(find_parts(host, &request, answer, err));
     ATTN_TRY(list(answer, err));
-    const struct attn_cell facts[] = {
-        attn_cell_text(answer->target->token, answer->target->token_size),
-        attn_cell_text(answer->foil->token, answer->foil->token_size), attn_cell_real(answer->sum)};
+    const struct attn_cell facts[] = {name_of(answer->target, ids[0]),
+                                      name_of(answer->foil, ids[1]), attn_cell_real(answer->sum)};
 
     return attn_table_set_about(answer->table, about, facts, sizeof facts / sizeof *facts, err);
 }
