@@ -13,7 +13,24 @@
 #include "trace/selection.h"
 #include "trace/trace_extra.h"
 
+struct attn_chat_text; /* input/talk.h */
+struct attn_model;
 struct attn_run;
+struct attn_sequence; /* input/sequence.h */
+struct attn_tokenizer;
+
+/* Return what the run is of, borrowed: its host, the model, the tokenizers of text and source, what
+ * is selected, the request. The model is NULL for arrays, a tokenizer if there is none. */
+ATTN_API struct attn_host *attn_asked_host(const struct attn_run *run);
+ATTN_API const struct attn_model *attn_asked_model(const struct attn_run *run);
+ATTN_API const struct attn_tokenizer *attn_asked_tokenizer(const struct attn_run *run);
+ATTN_API const struct attn_tokenizer *attn_asked_source_tokenizer(const struct attn_run *run);
+ATTN_API const struct attn_selection *attn_asked_selection(const struct attn_run *run);
+ATTN_API const struct attn_request *attn_asked_request(const struct attn_run *run);
+
+/* Return the text and the source, borrowed. Without a source, that has no rows. */
+ATTN_API const struct attn_sequence *attn_asked_text(const struct attn_run *run);
+ATTN_API const struct attn_sequence *attn_asked_source(const struct attn_run *run);
 
 /* Returns T, the number of positions of the text. */
 ATTN_API size_t attn_asked_n(const struct attn_run *run);
@@ -21,8 +38,14 @@ ATTN_API size_t attn_asked_n(const struct attn_run *run);
 /* Returns the text of the token at POSITION; missing if tokens have no texts. */
 ATTN_API struct attn_cell attn_asked_token(const struct attn_run *run, size_t position);
 
-/* Returns the sizes of the tensors of the run; borrowed. */
+/* Return the sizes of the tensors of the run, and those of STACK: of a tower or an encoder before
+ * the text, or the first. Borrowed. */
 ATTN_API const struct attn_dims *attn_asked_dims(const struct attn_run *run);
+ATTN_API const struct attn_dims *attn_asked_stack_dims(const struct attn_run *run,
+                                                       enum attn_model_stack stack);
+
+/* Returns the conversation that the text is; without messages if it is none. Borrowed. */
+ATTN_API const struct attn_chat_text *attn_asked_chat(const struct attn_run *run);
 
 /* Sets FLAGS [T] of the positions that LIST names to 1; if it is not given, of all that the
  * tokenizer did not add. Errors are of the field LABEL. */

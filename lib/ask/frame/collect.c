@@ -9,6 +9,7 @@
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "run/run_internal.h"
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
 #include "stream/record_arrays.h"

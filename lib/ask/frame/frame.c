@@ -5,6 +5,7 @@
 #include "base/text/given.h"
 #include "frame/question_internal.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"
 #include "towers/pixels_internal.h"

@@ -24,13 +24,15 @@
  */
 #pragma once
 
+#include "frame/asked.h"
 #include "frame/drawn.h"
 #include "frame/question_internal.h"
 #include "frame/stream.h"
 #include "frame/table_names.h"
 #include "means/fold.h"
 #include "means/rows.h"
-#include "run/run_internal.h"
+#include "run/request.h"
+#include "run/run_extra.h"
 #include "stream/many.h"
 #include "trace/capture.h"
 #include "trials/trial.h"

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/os/thread.h"
 #include "base/status_internal.h"
+#include "run/run_internal.h"
 #include "stream/items_internal.h"
 
 #include <stdio.h>

@@ -15,6 +15,7 @@
 #include "means/rows.h"
 #include "predict/class_label.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "formats/json_reader.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 #include "stream/batch_lines.h"
 #include "stream/csv_reader.h"
 #include "stream/items.h"

@@ -4,6 +4,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
+#include "run/run_internal.h"
 #include "stream/batch_lines.h"
 #include "stream/csv_reader.h"
 #include "stream/items_internal.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/note.h"
-#include "run/run_internal.h"
+#include "run/item.h"
 #include "stream/items.h"
 
 struct attn_csv_reader; /* csv_reader.h */

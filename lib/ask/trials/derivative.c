@@ -6,6 +6,7 @@
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 #include "trials/derivative.h"

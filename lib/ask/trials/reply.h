@@ -5,7 +5,7 @@
 
 #include "forward/session_pack.h"
 #include "predict/answer_internal.h"
-#include "run/run_internal.h"
+#include "run/run.h"
 
 struct attn_reply {
     double value;  /* value of the metric */

@@ -288,6 +288,11 @@ struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_a
     return host->options.n_thread == 0 && multiply_adds < few ? NULL : host->pool;
 }
 
+const struct attn_host_options *attn_host_opened_with(const struct attn_host *host)
+{
+    return &host->options;
+}
+
 enum attn_status attn_host_check_model(const struct attn_host *host, struct attn_error *err)
 {
     if (host->model)

@@ -7,6 +7,9 @@
 
 struct attn_pool;
 
+/* Returns the options that HOST was opened with; borrowed. */
+ATTN_API const struct attn_host_options *attn_host_opened_with(const struct attn_host *host);
+
 /* Returns the threads for about MULTIPLY_ADDS multiplications: the pool, or NULL if starting
  * threads would cost more than it saves. */
 ATTN_API struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);

@@ -83,11 +83,6 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-static struct attn_feed_progress progress_of(const struct attn_run *run)
-{
-    return (struct attn_feed_progress){.on_part = run->request.on_part, .user = run->request.user};
-}
-
 /* Makes the rows before the text, with the edits that are known, if they are due, or runs what
  * TRACE selects of their model. Of inputs in the text, only those are run that TRACE gets if
  * nothing else is needed. */
@@ -126,16 +121,16 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     struct attn_session_options session = attn_run_session_options(run);
     struct attn_dims dims = *attn_selection_dims(run->selection);
-    const struct attn_edit_scope scope = {.edits = &run->request.edits,
-                                          .notes = run->like ? (struct attn_notes){0}
-                                                             : attn_request_notes(&run->request),
-                                          .model = run->model,
-                                          .dims = &dims,
-                                          .text = &run->text,
-                                          .source = &run->source,
-                                          .before = &run->before,
-                                          .progress = progress_of(run),
-                                          .session = &session};
+    const struct attn_edit_scope scope = {
+        .edits = &run->request.edits,
+        .notes = run->like ? (struct attn_notes){0} : attn_request_notes(&run->request),
+        .model = run->model,
+        .dims = &dims,
+        .text = &run->text,
+        .source = &run->source,
+        .before = &run->before,
+        .progress = {.on_part = run->request.on_part, .user = run->request.user},
+        .session = &session};
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
         return ATTN_OK;
@@ -437,65 +432,6 @@ static double count_multiply_adds(const struct attn_run *run)
         return (double)arrays->n_head * (double)arrays->n_query * (double)arrays->n_key *
                (double)(arrays->d_head + arrays->d_value);
     return attn_estimates ? attn_estimates->multiply_adds(run) : (double)INFINITY;
-}
-
-struct attn_position_numbers attn_run_positions(const struct attn_run *run,
-                                                enum attn_model_stack stack)
-{
-    if (stack == ATTN_STACK_ENCODER)
-        return attn_before_input(&run->before)->numbers;
-    return run->text.numbers.n > 0
-               ? run->text.numbers
-               : (struct attn_position_numbers){run->text.seen.positions,
-                                                run->text.seen.positions ? run->text.n : 0,
-                                                run->text.seen.next_position};
-}
-
-struct attn_session_options attn_run_session_options(const struct attn_run *run)
-{
-    const struct attn_host_options *host = &run->host->options;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-
-    options.n_max = run->text.n;
-    options.n_source = run->source.n;
-    options.attention = run->attention.layers;
-    options.cancel = host->cancel;
-    options.isa = host->isa;
-    options.gemm = host->gemm;
-    options.key_mask = run->text.key_mask;
-    options.n_key_mask = run->text.n;
-    options.source_mask = run->source.key_mask;
-    options.n_source_mask = run->source.n;
-    options.positions = attn_run_positions(run, ATTN_STACK_ONLY);
-    options.embeddings_name = run->text.name;
-    options.source_name = run->source.name;
-    return options;
-}
-
-struct attn_pass attn_run_pass(const struct attn_run *run)
-{
-    struct attn_pass pass = {.model = run->model,
-                             .text = &run->text,
-                             .source = &run->source,
-                             .is_early = run->before.is_due,
-                             .progress = progress_of(run),
-                             .options = attn_run_session_options(run)};
-
-    pass.options.edits = run->edits.items;
-    pass.options.n_edit = run->edits.n;
-    return pass;
-}
-
-struct attn_before_pass attn_run_before(const struct attn_run *run)
-{
-    struct attn_session_options options = attn_run_session_options(run);
-    struct attn_before_pass pass;
-
-    /* The weights serve all inputs. */
-    options.reads_once = run->before.own && run->before.n == 1 && !run->host->options.reuse;
-    pass = attn_before_pass_of(&run->before, &options);
-    pass.progress = progress_of(run);
-    return pass;
 }
 
 static enum attn_status feed(const struct attn_run *run, const struct attn_trace *trace,

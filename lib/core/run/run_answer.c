@@ -52,17 +52,6 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
                : ATTN_OK;
 }
 
-struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run)
-{
-    return (struct attn_answer_scope){.model = run->model,
-                                      .tokenizer = run->tokenizer,
-                                      .no_tokenizer = &run->host->tokenizer_failure,
-                                      .text = &run->text,
-                                      .dims = run->selection ? attn_selection_dims(run->selection)
-                                                             : NULL,
-                                      .special = run->request.reading.special};
-}
-
 enum attn_status attn_run_find_answer(const struct attn_run *run,
                                       const struct attn_answer_args *args,
                                       struct attn_answer *answer, struct attn_error *err)

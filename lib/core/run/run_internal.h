@@ -13,11 +13,12 @@
 #include "predict/prediction.h"
 #include "run/host.h"
 #include "run/host_internal.h"
-#include "run/item.h"
+#include "run/item_extra.h"
 #include "run/layer_attention.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/run_extra.h"
+#include "run/run_pass.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs.h"
 #include "tensors/view.h"
@@ -129,40 +130,11 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
 /* Removes the tensors of an encoder from the selection of RUN, before it is performed. */
 enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err);
 
-/* Prepares a run of which more is asked than to be performed (attn_watch): an encoder reads its
- * source at once. LIKE, or NULL: a prepared run whose edits, at its positions, the run gets; if the
- * text has another length, the run has no edits, and the caller must refuse it. */
-enum attn_status attn_run_open(struct attn_host *host, const struct attn_run *like,
-                               const struct attn_request *request, struct attn_run **run,
-                               struct attn_error *err);
-
 enum { ATTN_RESIDUES_SIZE = 160 };
 
 /* Writes a note about letters of a protein that are not residues, or else about a length that ESM-2
  * was not trained on. Returns false if there is nothing to note. */
 bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE]);
-
-/* Returns the numbers of the positions that STACK of RUN reads, by which rotary positions turn: one
- * per row, or three beside a picture. Borrowed from RUN. */
-struct attn_position_numbers attn_run_positions(const struct attn_run *run,
-                                                enum attn_model_stack stack);
-
-/* Returns the options of a session for RUN: lengths, attention, host and files, without edits and
- * without a trace. */
-struct attn_session_options attn_run_session_options(const struct attn_run *run);
-
-/* Return a pass over the text of RUN, and one of what runs before it, with its edits. Borrow from
- * RUN. */
-struct attn_pass attn_run_pass(const struct attn_run *run);
-struct attn_before_pass attn_run_before(const struct attn_run *run);
-
-/* Returns the scope for questions about tokens. Borrows from RUN. */
-struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);
-
-/* Resolves ARGS in RUN (attn_answer_find). */
-enum attn_status attn_run_find_answer(const struct attn_run *run,
-                                      const struct attn_answer_args *args,
-                                      struct attn_answer *answer, struct attn_error *err);
 
 /* Makes the pass of RUN, of a model or arrays, and answers its question. */
 enum attn_status attn_run_compute(struct attn_run *run, const struct attn_trace *trace,
@@ -179,14 +151,8 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
  * arrays. Borrowed from RUN. */
 const struct attn_model *attn_run_model(const struct attn_run *run);
 
-/* Returns the attention with which each layer [n_layer] runs; for arrays [1]. Borrowed from RUN. */
-const struct attn_attention *attn_run_attention(const struct attn_run *run);
-
-/* The first returns the arrays with their sizes and attention; NULL for a model. The second returns
- * the edits [*n] of STACK, ablations first. Borrowed from RUN. */
+/* Returns the arrays with their sizes and attention, borrowed from RUN; NULL for a model. */
 const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
-const struct attn_edit *attn_run_edits(const struct attn_run *run, enum attn_model_stack stack,
-                                       size_t *n);
 
 /* For a model, and for arrays, which have no layers. */
 extern const struct attn_param_list attn_selection_params, attn_array_selection_params,
@@ -199,20 +165,12 @@ extern const struct attn_param_list attn_prediction_params, attn_gradient_params
 extern const struct attn_param_list attn_attention_params, attn_dropout_params,
     attn_array_dropout_params;
 
-/* A bit for PAIRS of attn_item_choose: an item may have only a source; its text is then empty. */
-#define ATTN_ITEM_SOURCE_ALONE (1U << 31)
-
 /* Marks ITEM, whose line is set, as failed with a formatted message. */
 void attn_item_fail(struct attn_item *item, enum attn_reason failure, const char *format, ...)
     ATTN_PRINTF(3, 4);
 
 /* Frees what ITEM owns, and zeroes it. */
 void attn_item_release(struct attn_item *item);
-
-/* Gives INPUT, a text of ITEM, the picture and the answer of ITEM if MODEL reads both; other models
- * ignore them. An item without an answer has that of GIVEN. */
-void attn_item_see(const struct attn_item *item, const struct attn_model *model,
-                   const struct attn_input *given, struct attn_input *input);
 
 /* Gives REQUEST the variables and functions of the template of ITEM, and its messages, or what the
  * system says unless REQUEST wants no conversation. */

@@ -70,7 +70,7 @@ static inline const struct attn_config *attn_ablate_config(const struct attn_abl
                                                            enum attn_model_stack stack)
 {
     return attn_stack_is_encoder(stack)
-               ? attn_model_config(attn_model_before(ablation->frame.run->model))
+               ? attn_model_config(attn_model_before(attn_asked_model(ablation->frame.run)))
                : ablation->frame.config;
 }
 

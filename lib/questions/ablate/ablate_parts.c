@@ -10,6 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns the sizes of the tensors that are switched off. */
+static const struct attn_dims *ablated_dims(const struct attn_ablation *ablation)
+{
+    return attn_ablate_is_of_tower(ablation)
+               ? attn_asked_stack_dims(ablation->frame.run, ATTN_STACK_TOWER)
+               : attn_asked_dims(ablation->frame.run);
+}
+
 /* --- Parts and tensors ------------------------------------------------------------------------ */
 
 /* Drops the convolutions of which SELECTION has some channels and not all. */
@@ -46,9 +54,8 @@ static enum attn_status list_stack(const struct attn_ablation *ablation,
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(stack == ATTN_STACK_TOWER
-                 ? attn_select_heads(list, &run->before.dims, &selection, err)
-                 : attn_edit_select_heads(list, stack, attn_selection_dims(run->selection),
-                                          &selection, err));
+                 ? attn_select_heads(list, attn_asked_stack_dims(run, stack), &selection, err)
+                 : attn_edit_select_heads(list, stack, attn_asked_dims(run), &selection, err));
     if (selection)
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
     ATTN_THEN(status, attn_parts_list(selection, &of, 0, parts, err));
@@ -102,7 +109,7 @@ enum attn_status attn_ablate_list(const struct attn_ablation *ablation, struct a
     size_t n_site = 0;
 
     if (!attn_ablate_is_of_tower(ablation) && !ablation->has_encoder &&
-        ablation->frame.run->model->encoder && attn_ablate_names_encoder(heads))
+        attn_asked_model(ablation->frame.run)->encoder && attn_ablate_names_encoder(heads))
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' names heads of the encoder, and the references have the same "
                               "source: expected zero, mean or uniform in their place",
@@ -139,12 +146,8 @@ static void find_sites(struct attn_ablation *ablation)
         [ATTN_ABLATE_BY_NEURON] = ATTN_SITES(ATTN_SITE_MLP_POST),
     };
     const bool is_uniform = ablation->args->replacement == ATTN_REPLACEMENT_UNIFORM;
-    const struct attn_run *run = ablation->frame.run;
 
-    ablation->sites = attn_sites_common(sites[ablation->args->by],
-                                        attn_ablate_is_of_tower(ablation)
-                                            ? run->before.dims.sites
-                                            : attn_selection_dims(run->selection)->sites);
+    ablation->sites = attn_sites_common(sites[ablation->args->by], ablated_dims(ablation)->sites);
     if (is_uniform)
         ablation->sites =
             attn_sites_without(ablation->sites, ATTN_SITES(ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT));
@@ -163,8 +166,8 @@ enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct
 
     find_sites(ablation);
     ablation->has_encoder =
-        attn_model_before(ablation->frame.run->model) &&
-        (ablation->frame.run->model->encoder || attn_ablate_is_of_tower(ablation)) &&
+        attn_model_before(attn_asked_model(ablation->frame.run)) &&
+        (attn_asked_model(ablation->frame.run)->encoder || attn_ablate_is_of_tower(ablation)) &&
         args->replacement != ATTN_REPLACEMENT_RESAMPLE &&
         (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder ||
          attn_ablate_is_of_tower(ablation));
@@ -182,8 +185,7 @@ enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct
         struct attn_edit *edit = &ablation->edits[i];
 
         *edit = ATTN_EDIT_DEFAULT;
-        attn_part_place(&tensors->items[i], attn_selection_dims(ablation->frame.run->selection),
-                        edit);
+        attn_part_place(&tensors->items[i], attn_asked_dims(ablation->frame.run), edit);
         if (args->replacement == ATTN_REPLACEMENT_UNIFORM)
             attn_edit_make_uniform(attn_ablate_config(ablation, edit->at.stack), edit);
     }
@@ -252,7 +254,7 @@ static enum attn_status add_means(struct attn_ablation *ablation, const struct a
 static enum attn_status keep_tensors(struct attn_ablation *ablation, const struct attn_run *run,
                                      struct attn_error *err)
 {
-    const size_t n_row = ablation->frame.run->text.n;
+    const size_t n_row = attn_asked_n(ablation->frame.run);
     struct attn_capture **capture = &ablation->frame.capture;
     const struct attn_watch watch = {.edits = ablation->edits,
                                      .n_edit = ablation->tensors.n,
@@ -266,7 +268,7 @@ static enum attn_status keep_tensors(struct attn_ablation *ablation, const struc
 
         edit->op = ATTN_EDIT_REPLACE;
         edit->row1 = n_row;
-        edit->ld = attn_location_n_column(attn_selection_dims(run->selection), &edit->at);
+        edit->ld = attn_location_n_column(attn_asked_dims(run), &edit->at);
         edit->col1 = edit->col1 < edit->ld ? edit->col1 : edit->ld;
         edit->data = edit->at.head == ATTN_ALL_HEADS ? attn_capture_tensor(*capture, &edit->at)
                                                      : attn_capture_head(*capture, &edit->at);
@@ -286,7 +288,7 @@ static enum attn_status read_reference(struct attn_ablation *ablation, size_t i,
 
     frame->request.input = ablation->args->references[i];
     ATTN_TRY(attn_run_open(frame->host, NULL, &frame->request, &run, err));
-    *is_short = !is_mean && run->text.n < frame->run->text.n;
+    *is_short = !is_mean && attn_asked_n(run) < attn_asked_n(frame->run);
     if (!*is_short)
         status = is_mean ? add_means(ablation, run, err) : keep_tensors(ablation, run, err);
     attn_run_free(run);
@@ -300,10 +302,7 @@ static enum attn_status find_means(struct attn_ablation *ablation, struct attn_e
     bool is_short;
 
     ablation->means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
-    ATTN_TRY(attn_edit_means_begin(
-        &ablation->means,
-        attn_ablate_is_of_tower(ablation) ? &run->before.dims : attn_selection_dims(run->selection),
-        err));
+    ATTN_TRY(attn_edit_means_begin(&ablation->means, ablated_dims(ablation), err));
     if (ablation->args->n_reference == 0)
         ATTN_TRY(add_means(ablation, run, err));
     for (size_t i = 0; i < ablation->args->n_reference; i++)
@@ -323,7 +322,7 @@ static enum attn_status share_means(struct attn_ablation *ablation, struct attn_
     struct attn_ablate_found *found = plan->found;
     enum attn_status status = ATTN_OK;
 
-    if (!found || ablation->frame.run->source.n > 0 || has_own_places)
+    if (!found || attn_asked_source(ablation->frame.run)->n > 0 || has_own_places)
         return find_means(ablation, err);
     attn_monitor_enter(found->monitor);
     if (!found->edits) {
@@ -361,6 +360,6 @@ enum attn_status attn_ablate_find_values(struct attn_ablation *ablation, struct 
         ATTN_TRY(read_reference(ablation, ((size_t)drawn + i) % n, &is_short, err));
     return is_short ? attn_refuse(err, ATTN_STAGE_INPUT,
                                   "no text of the references has as many tokens as the text, %zu",
-                                  ablation->frame.run->text.n)
+                                  attn_asked_n(ablation->frame.run))
                     : ATTN_OK;
 }

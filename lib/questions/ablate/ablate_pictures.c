@@ -61,7 +61,7 @@ static enum attn_status check(const void *given, struct attn_error *err)
 /* Lists the areas that are ablated. Several images have no tiles and cells here. */
 static void list_areas(struct ablation *ablation)
 {
-    const struct attn_picture_prompt *seen = &ablation->frame.run->text.seen;
+    const struct attn_picture_prompt *seen = &attn_asked_text(ablation->frame.run)->seen;
     const struct attn_prompt_image *image = seen->images;
     const unsigned parts = ablation->args->picture_parts;
     const size_t n = image->rows * image->columns, n_tile = image->n_picture - 1;
@@ -90,7 +90,7 @@ static void list_areas(struct ablation *ablation)
 /* Finds the positions of the cells, and the mean of their rows. */
 static void find_cells(struct ablation *ablation)
 {
-    const struct attn_sequence *text = &ablation->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(ablation->frame.run);
     size_t n = 0;
 
     for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
@@ -103,14 +103,15 @@ static void find_cells(struct ablation *ablation)
 static void find_changes(struct ablation *ablation, float *scratch)
 {
     const struct attn_run *run = ablation->frame.run;
-    const struct attn_added_rows added = attn_sequence_added(&run->text, run->model);
+    const struct attn_added_rows added =
+        attn_sequence_added(attn_asked_text(run), attn_asked_model(run));
     const size_t d = ablation->frame.config->d_model;
     float *change = ablation->changes;
 
     for (size_t layer = 0; layer < added.n_layer; layer++) {
         const float *rows = added.rows + layer * added.n * d;
 
-        attn_picture_prompt_mean(&run->text, rows, d, scratch);
+        attn_picture_prompt_mean(attn_asked_text(run), rows, d, scratch);
         for (size_t cell = 0; cell < ablation->n_cell; cell++, change += d)
             for (size_t i = 0; i < d; i++)
                 change[i] = scratch[i] - rows[ablation->cells[cell] * d + i];
@@ -133,7 +134,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct ablation *ablation = state;
     struct attn_frame *frame = &ablation->frame;
     const struct attn_ablate_args *args = frame->args;
-    const struct attn_sequence *text = &frame->run->text;
+    const struct attn_sequence *text = attn_asked_text(frame->run);
     const struct attn_picture_prompt *seen = &text->seen;
     struct attn_answer_args answer = args->answer;
     const size_t n_deep = frame->config->vision.n_deep;
@@ -153,7 +154,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (args->picture_parts & 1U << ATTN_ABLATE_TILE && seen->images->joined.side > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by tile` is about tiles, and '%s' makes one grid of all of them",
-                           attn_quote_string(attn_model_name(frame->run->model)).text);
+                           attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text);
     ablation->n_cell = seen->n_cell;
     ablation->mean = attn_frame_alloc(frame, frame->config->d_model, sizeof *ablation->mean);
     ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);

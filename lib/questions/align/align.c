@@ -468,9 +468,9 @@ static enum attn_status find_words(struct attn_align_run *align, struct attn_err
     for (int i = 0; i < 2; i++) {
         struct attn_align_side *side = &align->sides[i];
         const struct attn_sequence *sequence =
-            i == 1 || align->kind == ATTN_ALIGN_ATTENTION ? &run->text
-            : align->kind == ATTN_ALIGN_CROSS             ? &run->source
-                                                          : &align->frame.other->text;
+            i == 1 || align->kind == ATTN_ALIGN_ATTENTION ? attn_asked_text(run)
+            : align->kind == ATTN_ALIGN_CROSS             ? attn_asked_source(run)
+                                                          : attn_asked_text(align->frame.other);
 
         ATTN_TRY(attn_error_in(
             attn_text_words_split(side->text, side->size, side->list, &side->words, err), names[i],
@@ -528,7 +528,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     if (align->kind == ATTN_ALIGN_HIDDEN) {
         request.input = align->sides[0].input;
         ATTN_TRY(attn_run_open(frame->host, NULL, &request, &frame->other, err));
-        attn_align_allocate(align, frame->other->text.n, frame->run->text.n);
+        attn_align_allocate(align, attn_asked_n(frame->other), attn_asked_n(frame->run));
     }
     ATTN_TRY(attn_error_at(find_words(align, err), ATTN_STAGE_INPUT, err));
     n_cell = attn_size_mul(align->sides[0].words.n, align->sides[1].words.n);
@@ -537,7 +537,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     align->gold = attn_frame_alloc(frame, n_cell, 1);
     align->more = attn_frame_alloc(frame, n_row * (config->n_head + 1),
                                    (size_t)2 * ATTN_ALIGN_N_MORE * sizeof *align->more);
-    align->row = attn_frame_alloc(frame, frame->run->text.n, sizeof *align->row);
+    align->row = attn_frame_alloc(frame, attn_asked_n(frame->run), sizeof *align->row);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(read_gold(align, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(record(align, frame->run, &frame->capture, err));

@@ -58,15 +58,16 @@ static void add_weights(struct attn_align_run *align, const struct attn_location
     const size_t before = align->args->is_shifted;
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const struct attn_run *run = align->frame.run;
-    const size_t n_key = align->kind == ATTN_ALIGN_CROSS ? run->source.n : run->text.n;
+    const size_t n_key =
+        align->kind == ATTN_ALIGN_CROSS ? attn_asked_source(run)->n : attn_asked_n(run);
     const float *pattern = attn_capture_head(align->frame.capture, at);
 
-    for (size_t t = 0; t < run->text.n; t++) {
+    for (size_t t = 0; t < attn_asked_n(run); t++) {
         const size_t word = text->of[t];
         const float *weights;
         size_t n_row = 0;
 
-        for (size_t k = before; word != SIZE_MAX && k < run->text.n; k++)
+        for (size_t k = before; word != SIZE_MAX && k < attn_asked_n(run); k++)
             n_row += text->of[k] == word;
         if (word == SIZE_MAX || t < before)
             continue;
@@ -200,9 +201,9 @@ enum attn_status attn_align_by_vectors(struct attn_align_run *align, int layer,
     const struct attn_location at = {.layer = layer == 0 ? 0 : layer - 1, .site = site};
 
     assert(frame->other); /* hidden states come from two runs */
-    make_units(align, &align->sides[0], frame->other->text.n,
+    make_units(align, &align->sides[0], attn_asked_n(frame->other),
                attn_capture_tensor(align->source, &at));
-    make_units(align, &align->sides[1], frame->run->text.n,
+    make_units(align, &align->sides[1], attn_asked_n(frame->run),
                attn_capture_tensor(frame->capture, &at));
     return link_units(align, err);
 }

@@ -249,7 +249,7 @@ static enum attn_status append_looks(struct attn_align_run *align, int layer, in
                                      struct attn_error *err)
 {
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
-    const size_t n = align->frame.run->text.n, before = align->args->is_shifted;
+    const size_t n = attn_asked_n(align->frame.run), before = align->args->is_shifted;
     const struct attn_location at = attn_align_at(align, (size_t)layer, head);
     const float *pattern = attn_capture_head(align->frame.capture, &at);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};

@@ -5,10 +5,11 @@
 #include "base/status_internal.h"
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
+#include "frame/asked.h"
 #include "frame/text_words.h"
 #include "means/rows.h"
 #include "model/model_internal.h"
-#include "run/run_internal.h"
+#include "run/run_extra.h"
 #include "sound/speech.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -250,7 +251,7 @@ static enum attn_status find_heads(const struct attn_model *model,
 static size_t count_frames(const struct speech *speech, const struct attn_ndarray *source)
 {
     const size_t hop = speech->model->encoder->speech->n_hop * FRAMES_OF_MEL;
-    const size_t n = speech->run->source.n;
+    const size_t n = attn_asked_source(speech->run)->n;
     size_t heard;
 
     if (!attn_ndarray_is_sound(source))
@@ -281,7 +282,7 @@ static void count_head(struct speech *speech, const float *pattern)
 /* Appends the rows of PATTERN, as if the frames that are left out had been masked. */
 static void copy_head(struct speech *speech, const float *pattern)
 {
-    const size_t n_key = speech->run->source.n, n_frame = speech->n_frame;
+    const size_t n_key = attn_asked_source(speech->run)->n, n_frame = speech->n_frame;
     float *rows = speech->weights + speech->n_head++ * speech->n_token * n_frame;
 
     for (size_t t = 0; t < speech->n_token; t++) {
@@ -300,7 +301,7 @@ static void copy_head(struct speech *speech, const float *pattern)
 static bool has_end(const struct speech *speech)
 {
     const struct attn_config *config = attn_model_config(speech->model);
-    const struct attn_sequence *text = &speech->run->text;
+    const struct attn_sequence *text = attn_asked_text(speech->run);
     bool is_end = false;
 
     for (size_t i = 0; i < config->n_end_id && text->n > 0; i++)
@@ -313,15 +314,15 @@ static bool has_end(const struct speech *speech)
 static bool is_of_word(const struct speech *speech, size_t t)
 {
     if (!speech->text)
-        return t > 0 && (t + 1 < speech->run->text.n || !has_end(speech));
+        return t > 0 && (t + 1 < attn_asked_n(speech->run) || !has_end(speech));
     return speech->words.of[t] != SIZE_MAX &&
-           !attn_tokenizer_is_special(speech->tokenizer, speech->run->text.ids[t]);
+           !attn_tokenizer_is_special(speech->tokenizer, attn_asked_text(speech->run)->ids[t]);
 }
 
 /* Finds the words of the text, and the first and the last token of them. */
 static enum attn_status find_words(struct speech *speech, struct attn_error *err)
 {
-    const struct attn_sequence *text = &speech->run->text;
+    const struct attn_sequence *text = attn_asked_text(speech->run);
 
     if (speech->text) {
         ATTN_TRY(
@@ -357,7 +358,7 @@ static double begin_of(const struct speech *speech, const struct attn_table *tim
 static struct attn_cell cell_of_word(const struct speech *speech, size_t t, size_t last,
                                      size_t word)
 {
-    const struct attn_encoding *encoding = &speech->run->text.encoding;
+    const struct attn_encoding *encoding = &attn_asked_text(speech->run)->encoding;
     size_t begin = speech->words.items[word].begin, end = speech->words.items[word].end;
 
     if (encoding->begin[t] > begin && encoding->begin[t] < end)
@@ -376,7 +377,7 @@ static enum attn_status append_words(const struct speech *speech, const struct a
     for (size_t t = speech->first, end; t < speech->end; t = end) {
         const size_t word = speech->text ? speech->words.of[t] : t - 1;
         char id[16];
-        const int n = snprintf(id, sizeof id, "%d", (int)speech->run->text.ids[t]);
+        const int n = snprintf(id, sizeof id, "%d", (int)attn_asked_text(speech->run)->ids[t]);
         struct attn_cell row[4];
 
         end = t + 1;
@@ -415,7 +416,7 @@ static enum attn_status add_end(struct speech *speech, struct attn_host *host,
                                 const struct attn_request *request, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(speech->model);
-    const struct attn_sequence *text = &speech->run->text;
+    const struct attn_sequence *text = attn_asked_text(speech->run);
     struct attn_request ended = *request;
 
     if (has_end(speech) || config->n_end_id == 0)
@@ -442,7 +443,7 @@ static enum attn_status listen(struct speech *speech, struct attn_host *host,
     ATTN_TRY(attn_error_at(find_words(speech, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(add_end(speech, host, request, err));
     heard = speech->heard ? speech->heard : speech->run;
-    speech->n_token = heard->text.n;
+    speech->n_token = attn_asked_n(heard);
     ATTN_TRY(attn_capture_create(attn_run_selection(heard), &speech->capture, err));
     ATTN_TRY(attn_run_perform(heard, attn_capture_trace(speech->capture), &result, err));
     attn_result_release(&result);

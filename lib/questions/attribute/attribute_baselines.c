@@ -19,7 +19,7 @@ const char *const attn_baseline_names[] = {
 
 static void gather(const struct attn_attribution *a, const int32_t *ids, size_t n, float *x)
 {
-    attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
+    attn_model_gather(attn_asked_model(a->frame.run), attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
 }
 
 /* Sets the baseline to the mean row of the vocabulary, at every position. */
@@ -29,7 +29,7 @@ static void find_mean(struct attn_attribution *a)
     double *sum = a->gradient; /* [d] used as scratch, cleared afterwards */
 
     for (int32_t id = 0; id < (int32_t)n_token; id++) {
-        attn_model_row(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), id, a->b);
+        attn_model_row(attn_asked_model(a->frame.run), attn_kernels_find(ATTN_ISA_BEST), id, a->b);
         for (size_t j = 0; j < d; j++)
             sum[j] += (double)a->b[j];
     }
@@ -45,14 +45,14 @@ static enum attn_status read_given(struct attn_attribution *a, struct attn_error
     struct attn_input given = a->args->given;
     struct attn_sequence text = {0};
     enum attn_status status =
-        attn_sequence_put_prompt(reading, a->frame.run->model, &given, &text, err);
+        attn_sequence_put_prompt(reading, attn_asked_model(a->frame.run), &given, &text, err);
 
-    ATTN_THEN(status, attn_sequence_read(reading, &given, a->frame.run->model,
-                                         a->frame.run->tokenizer, &text, err));
+    ATTN_THEN(status, attn_sequence_read(reading, &given, attn_asked_model(a->frame.run),
+                                         attn_asked_tokenizer(a->frame.run), &text, err));
     if (status == ATTN_OK && (!text.ids || text.n != a->n_text))
         status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
                                 text.n, text.n == 1 ? "" : "s", a->n_text);
-    ATTN_THEN(status, attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err));
+    ATTN_THEN(status, attn_model_check_ids(attn_asked_model(a->frame.run), text.ids, a->n, 0, err));
     if (status == ATTN_OK)
         gather(a, text.ids, a->n, a->b);
     attn_sequence_release(&text);
@@ -64,11 +64,11 @@ static enum attn_status read_picture(struct attn_attribution *a, struct attn_err
 {
     struct attn_frame *frame = &a->frame;
     struct attn_request request = frame->request;
-    const struct attn_image_grid *grid = &frame->run->text.grid, *other;
+    const struct attn_image_grid *grid = &attn_asked_text(frame->run)->grid, *other;
 
     request.input = a->args->given;
-    ATTN_TRY(attn_run_open(frame->run->host, frame->run, &request, &frame->other, err));
-    other = &frame->other->text.grid;
+    ATTN_TRY(attn_run_open(attn_asked_host(frame->run), frame->run, &request, &frame->other, err));
+    other = &attn_asked_text(frame->other)->grid;
     if (other->n_row != grid->n_row || other->n_col != grid->n_col)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the baseline has %zu x %zu patches, the picture has %zu x %zu",
@@ -81,7 +81,7 @@ static enum attn_status read_picture(struct attn_attribution *a, struct attn_err
 static enum attn_status repeat_row(struct attn_attribution *a, int64_t id, struct attn_error *err)
 {
     const int32_t token = (int32_t)id;
-    const struct attn_model *model = a->frame.run->model;
+    const struct attn_model *model = attn_asked_model(a->frame.run);
     const struct attn_vector *bias = &model->weights.patches.bias;
 
     if (id >= 0) {
@@ -98,7 +98,7 @@ static enum attn_status repeat_row(struct attn_attribution *a, int64_t id, struc
 /* Flags the positions that keep their embedding. */
 static enum attn_status find_kept(struct attn_attribution *a, struct attn_error *err)
 {
-    const struct attn_sequence *text = &a->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(a->frame.run);
     const struct attn_encoding *encoding = &text->encoding;
     const struct attn_number_list *given = &a->args->baseline_keep;
     const bool has_given = attn_number_list_is_given(given);
@@ -121,13 +121,14 @@ static enum attn_status fill_baseline(struct attn_attribution *a, struct attn_er
 
     switch (a->baseline_kind) {
     case ATTN_BASELINE_GIVEN:
-        return a->frame.run->text.pixels ? read_picture(a, err)
-                                         : attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
+        return attn_asked_text(a->frame.run)->pixels
+                   ? read_picture(a, err)
+                   : attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
     case ATTN_BASELINE_MEAN:
         find_mean(a);
         return ATTN_OK;
     case ATTN_BASELINE_MASK:
-        attn_mask_id(a->frame.run->tokenizer, &mask);
+        attn_mask_id(attn_asked_tokenizer(a->frame.run), &mask);
         return repeat_row(a, mask, err);
     case ATTN_BASELINE_PAD:
         return repeat_row(a, a->frame.config->pad_id, err);
@@ -161,7 +162,7 @@ enum attn_status attn_baseline_find(struct attn_attribution *a, struct attn_erro
 
 bool attn_baseline_is_undone(const struct attn_attribution *a)
 {
-    const struct attn_weights *weights = &a->frame.run->model->weights;
+    const struct attn_weights *weights = &attn_asked_model(a->frame.run)->weights;
 
     return weights->ln_embed.w.data && !weights->types.data && !weights->positions.data;
 }
@@ -169,21 +170,22 @@ bool attn_baseline_is_undone(const struct attn_attribution *a)
 enum attn_status attn_baseline_choose(struct attn_attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
-    const struct attn_quote name = attn_quote_string(attn_model_name(run->model));
-    const struct attn_model *encoder = run->model->encoder;
-    const bool is_picture = run->text.pixels;
+    const struct attn_quote name = attn_quote_string(attn_model_name(attn_asked_model(run)));
+    const struct attn_model *encoder = attn_asked_model(run)->encoder;
+    const bool is_picture = attn_asked_text(run)->pixels;
     const bool shares_rows =
-        !encoder || encoder->weights.embed.data == run->model->weights.embed.data;
+        !encoder || encoder->weights.embed.data == attn_asked_model(run)->weights.embed.data;
     const struct attn_input *given = &a->args->given;
     enum attn_baseline *kind = &a->baseline_kind;
     int32_t mask;
-    const bool has_mask = a->frame.config->is_encoder && attn_mask_id(run->tokenizer, &mask);
+    const bool has_mask =
+        a->frame.config->is_encoder && attn_mask_id(attn_asked_tokenizer(run), &mask);
 
     *kind = a->args->baseline;
     if (*kind == ATTN_BASELINE_AUTO &&
         (attn_input_is_given(given) || given->image || given->pixels))
         *kind = ATTN_BASELINE_GIVEN;
-    if ((*kind == ATTN_BASELINE_GIVEN && run->source.n > 0) ||
+    if ((*kind == ATTN_BASELINE_GIVEN && attn_asked_source(run)->n > 0) ||
         ((*kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_PAD) && !shares_rows))
         return attn_error_set(
             err, ATTN_INVALID, "`baseline` %s does not fit the source, expected zero%s",

@@ -161,7 +161,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
                                   struct attn_error *err)
 {
     struct attribution *a = user;
-    const size_t n = a->frame.run->text.n;
+    const size_t n = attn_asked_n(a->frame.run);
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++)
@@ -175,7 +175,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 static enum attn_status take_mlps(struct attribution *a, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
-    const size_t n = a->frame.run->text.n;
+    const size_t n = attn_asked_n(a->frame.run);
 
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_found_cell *mlp;
@@ -222,7 +222,7 @@ static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err
 {
     const struct attn_site_set site = ATTN_SITES(ATTN_SITE_MLP_OUT);
     const struct attn_config *config = a->frame.config;
-    const size_t n = a->frame.run->text.n;
+    const size_t n = attn_asked_n(a->frame.run);
 
     a->has_mlps = attn_sites_meet(attn_config_dims(config, n).sites, site);
     if (!a->has_mlps)
@@ -260,8 +260,7 @@ static enum attn_status append(struct attribution *a, const struct attn_found_ce
     const size_t position = is_mlp ? cell->query : cell->key;
     struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_mlp ? "mlp" : "head"),
                                       [QUERY] = attn_cell_integer((int64_t)cell->query),
-                                      [TOKEN] =
-                                          attn_cell_position(&a->frame.run->text.tokens, position),
+                                      [TOKEN] = attn_asked_token(a->frame.run, position),
                                       [ATTN_X_GRAD] = attn_cell_real(cell->value),
                                       [ATTRIBUTION] = attn_cell_real(cell->value)};
 
@@ -295,7 +294,7 @@ static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
-    const size_t n = a->frame.run->text.n;
+    const size_t n = attn_asked_n(a->frame.run);
     float *x = attn_frame_alloc(&a->frame, n, a->frame.config->d_embed * sizeof *x);
     double value;
 

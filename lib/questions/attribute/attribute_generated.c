@@ -4,9 +4,10 @@
 #include "base/status_internal.h"
 #include "base/text/escape.h"
 #include "base/text/given.h"
+#include "frame/asked.h"
 #include "means/rows.h"
 #include "predict/prediction.h"
-#include "run/run_internal.h"
+#include "run/run_extra.h"
 
 #include <string.h>
 
@@ -14,12 +15,12 @@
 static enum attn_status copy_ids(const struct attn_run *run, struct attn_generation *made,
                                  struct attn_error *err)
 {
-    const size_t n = run->text.n;
+    const size_t n = attn_asked_n(run);
 
-    made->n_prompt = run->text.n_given;
+    made->n_prompt = attn_asked_text(run)->n_given;
     made->n = n - made->n_prompt;
     ATTN_TRY(ATTN_ALLOC(made->ids, n, err));
-    memcpy(made->ids, run->text.ids, n * sizeof *made->ids);
+    memcpy(made->ids, attn_asked_text(run)->ids, n * sizeof *made->ids);
     return ATTN_OK;
 }
 

@@ -106,10 +106,12 @@ static enum attn_status check_edits(const struct attn_pair_split *split, struct 
     const struct attn_site_set of_score =
         ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK);
     const struct attn_run *run = split->frame.run;
-    size_t n;
+    size_t n, n_other = 0;
     const struct attn_edit *edits = attn_run_edits(run, split->at.stack, &n);
 
-    if (split->at.stack == ATTN_STACK_ENCODER && n == 0 && run->edits.n > 0)
+    if (split->at.stack == ATTN_STACK_ENCODER && n == 0)
+        attn_run_edits(run, ATTN_STACK_DECODER, &n_other);
+    if (n_other > 0)
         return attn_error_set(
             err, ATTN_INVALID,
             "all edits are of the decoder, and the score of a head of the encoder "
@@ -146,11 +148,11 @@ static void take_head(struct attn_pair_split *split, const struct attn_location 
     split->at = *at;
     split->at.site = ATTN_SITE_PATTERN;
     split->layer = attn_location_index(at);
-    split->stack.model = is_encoder ? run->model->encoder : run->model;
+    split->stack.model = is_encoder ? attn_asked_model(run)->encoder : attn_asked_model(run);
     split->stack.config = &split->stack.model->config;
-    split->stack.dims = is_encoder ? &run->before.dims : attn_selection_dims(run->selection);
-    split->stack.text = is_encoder ? &run->source : &run->text;
-    split->stack.layers = is_encoder ? split->stack.config->attention : run->attention.layers;
+    split->stack.dims = attn_asked_stack_dims(run, at->stack);
+    split->stack.text = is_encoder ? attn_asked_source(run) : attn_asked_text(run);
+    split->stack.layers = is_encoder ? split->stack.config->attention : attn_run_attention(run);
 }
 
 /* Finds the only head that the list of heads in `score` names. */
@@ -160,8 +162,8 @@ static enum attn_status find_head(struct attn_pair_split *split, struct attn_err
     struct attn_parts heads = {.n = 0};
     enum attn_status status;
 
-    ATTN_TRY(attn_select_heads(&split->names.heads,
-                               attn_selection_dims(split->frame.run->selection), &chosen, err));
+    ATTN_TRY(
+        attn_select_heads(&split->names.heads, attn_asked_dims(split->frame.run), &chosen, err));
     status = attn_parts_list(chosen, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &heads, err);
     if (status == ATTN_OK && heads.n != 1)
         status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
@@ -237,7 +239,7 @@ static enum attn_status find_cells(struct attn_pair_split *split, struct attn_er
     struct attn_frame *frame = &split->frame;
     const struct attn_sequence *text = split->stack.text;
     const bool is_cross = attn_location_is_cross(split->stack.dims, &split->at);
-    const struct attn_sequence *of_keys = is_cross ? &frame->run->source : text;
+    const struct attn_sequence *of_keys = is_cross ? attn_asked_source(frame->run) : text;
     const size_t n_all = text->n + of_keys->n;
 
     split->keys.is_of_source = is_cross;
@@ -261,7 +263,7 @@ static enum attn_status find_cells(struct attn_pair_split *split, struct attn_er
 static const char *find_reason(const struct attn_pair_split *split, size_t i, size_t j)
 {
     const struct attn_attention *attention = &split->stack.layers[split->layer];
-    const struct attn_sequence *source = &split->frame.run->source;
+    const struct attn_sequence *source = attn_asked_source(split->frame.run);
     const int32_t *mask = (split->keys.is_of_source ? source : split->stack.text)->key_mask;
 
     return j >= attn_keys_ahead(attention, i, SIZE_MAX) ? "the key comes later"
@@ -368,7 +370,7 @@ static enum attn_status prepare_cells(struct attn_pair_split *split, struct attn
     if (obstacle)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' %s, so its scores are no sums over pairs of writers",
-            attn_quote_string(attn_model_name(split->frame.run->model)).text, obstacle);
+            attn_quote_string(attn_model_name(attn_asked_model(split->frame.run))).text, obstacle);
     ATTN_TRY(check_edits(split, err));
     return attn_error_in(find_cells(split, err), "score", err);
 }

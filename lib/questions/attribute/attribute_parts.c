@@ -89,7 +89,7 @@ struct logit_split {
 
 static const struct attn_dims *dims_of(const struct logit_split *split)
 {
-    return attn_selection_dims(split->frame.run->selection);
+    return attn_asked_dims(split->frame.run);
 }
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -145,14 +145,13 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 static bool has_edit(const struct logit_split *split, struct attn_site_set sites,
                      const struct attn_location *at)
 {
-    const struct attn_edit_list *edits = &split->frame.run->edits;
     struct attn_location own;
     bool is_edited = false;
 
     for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
         is_edited = is_edited || (attn_sites_have(sites, site) &&
                                   attn_location_find(dims_of(split), at, site, &own) &&
-                                  attn_edits_touch(edits->items, edits->n, &own));
+                                  attn_asked_is_changed(split->frame.run, &own));
     return is_edited;
 }
 
@@ -170,7 +169,7 @@ static bool is_switched_off(const float *z, size_t width)
 static bool begins_late(const struct logit_split *split)
 {
     return split->frame.config->positions == ATTN_POSITIONS_LEARNED ||
-           attn_backward_reads_embeddings(split->frame.run->model);
+           attn_backward_reads_embeddings(attn_asked_model(split->frame.run));
 }
 
 /* Returns an error for edits after which the logit is not the sum of the parts. */
@@ -179,11 +178,12 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
     const struct attn_site_set later =
         ATTN_SITES(ATTN_SITE_LN_FINAL, ATTN_SITE_POOLED, ATTN_SITE_IMAGE_EMBED,
                    ATTN_SITE_TEXT_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_LOGITS);
-    const struct attn_edit_list *edits = &split->frame.run->edits;
+    size_t n;
+    const struct attn_edit *edits = attn_run_edits(split->frame.run, ATTN_STACK_DECODER, &n);
     const bool by_token = split->args->by == ATTN_ATTRIBUTE_BY_TOKEN;
 
-    for (size_t i = 0; i < edits->n; i++) {
-        const enum attn_site site = edits->items[i].at.site;
+    for (size_t i = 0; i < n; i++) {
+        const enum attn_site site = edits[i].at.site;
 
         if (attn_sites_have(later, site))
             return attn_error_set(
@@ -191,16 +191,16 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
                 "'%s' is edited, and a logit is the sum of what is written before "
                 "that",
                 attn_site_name(site));
-        if (site == ATTN_SITE_RESID_PRE && edits->items[i].at.layer <= 0 && begins_late(split))
+        if (site == ATTN_SITE_RESID_PRE && edits[i].at.layer <= 0 && begins_late(split))
             return attn_error_set(
                 err, ATTN_INVALID,
                 "'%s' of layer 0 is edited, and cannot be told from the part of the %s there",
                 attn_site_name(site),
-                attn_backward_reads_embeddings(split->frame.run->model)
+                attn_backward_reads_embeddings(attn_asked_model(split->frame.run))
                     ? "embedding, which is made"
                     : "positions, which is added");
-        if (by_token && (site == ATTN_SITE_ATTN_OUT ||
-                         (site == ATTN_SITE_Z && edits->items[i].op != ATTN_EDIT_ZERO)))
+        if (by_token &&
+            (site == ATTN_SITE_ATTN_OUT || (site == ATTN_SITE_Z && edits[i].op != ATTN_EDIT_ZERO)))
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' is edited, and `by token` splits what heads read before "
                                   "that; heads can be switched off",
@@ -213,7 +213,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
 static const char *find_obstacle(const struct logit_split *split)
 {
     const struct attn_config *config = split->frame.config;
-    const struct attn_sentence *sentence = &split->frame.run->model->sentence;
+    const struct attn_sentence *sentence = &attn_asked_model(split->frame.run)->sentence;
     bool has_activation = config->head_act_fn;
 
     for (size_t i = 0; i < sentence->n_step; i++) {
@@ -235,7 +235,8 @@ static const char *find_obstacle(const struct logit_split *split)
 
 static enum attn_status check(const struct logit_split *split, struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(attn_model_name(split->frame.run->model));
+    const struct attn_quote name =
+        attn_quote_string(attn_model_name(attn_asked_model(split->frame.run)));
     const struct attn_config *config = split->frame.config;
     const char *obstacle = find_obstacle(split);
 
@@ -250,7 +251,8 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
     if (!split->args->answer.target && !split->args->answer.target_id &&
         config->pooling != ATTN_POOLING_PROJECTED && config->n_vocab > 1)
         return attn_error_set(err, ATTN_INVALID, "expected `target`, the %s whose logit is split",
-                              attn_model_has_labels(split->frame.run->model) ? "label" : "token");
+                              attn_model_has_labels(attn_asked_model(split->frame.run)) ? "label"
+                                                                                        : "token");
     return check_edits(split, err);
 }
 
@@ -263,7 +265,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     enum attn_status status;
 
     split->args = frame->args;
-    split->weights = &frame->run->model->weights;
+    split->weights = &attn_asked_model(frame->run)->weights;
     answer = split->args->answer;
     answer.metric = ATTN_ANSWER_AUTO; /* dla does not use a metric */
     status = attn_error_at(check(split, err), ATTN_STAGE_OPTIONS, err);
@@ -275,8 +277,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->first = split->answer.position;
     split->n = 1;
     if (frame->config->pooling != ATTN_POOLING_NONE)
-        split->n = attn_config_pooled_rows(frame->config, frame->run->text.ids, frame->run->text.n,
-                                           &split->first);
+        split->n = attn_config_pooled_rows(frame->config, attn_asked_text(frame->run)->ids,
+                                           attn_asked_n(frame->run), &split->first);
     split->column = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->scale = attn_frame_alloc(frame, split->n, sizeof(double));
     split->last = attn_frame_alloc(frame, split->n * d, sizeof(double));
@@ -296,10 +298,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by token` does not split layers %s yet, which '%s' has",
                            attn_config_unread_layers(frame->config),
-                           attn_quote_string(attn_model_name(frame->run->model)).text);
+                           attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text);
     if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN &&
-        !attn_sites_are_empty(attn_sites_without(
-            pattern_sites(split), attn_selection_dims(frame->run->selection)->sites))) {
+        !attn_sites_are_empty(
+            attn_sites_without(pattern_sites(split), attn_asked_dims(frame->run)->sites))) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by token` needs a pattern, and this attention has none");
     }
@@ -650,7 +652,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 {
     const struct attn_config *config = split->frame.config;
     const struct attn_weights *weights = split->weights;
-    const struct attn_sentence *sentence = &split->frame.run->model->sentence;
+    const struct attn_sentence *sentence = &attn_asked_model(split->frame.run)->sentence;
     const bool has_norm = config->has_final_norm;
     const float *read = has_norm ? kept_outside(split, ATTN_SITE_LN_FINAL) : kept_last(split);
     double bias, foil_bias = 0;
@@ -675,7 +677,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
         .value = split->sum,
         .size = split->size + fabs(bias),
         .n_rounded = (double)(config->d_model + split->n_z + 2 * config->n_layer + split->n),
-        .compute = attn_model_compute(split->frame.run->model)};
+        .compute = attn_model_compute(attn_asked_model(split->frame.run))};
     ATTN_TRY(append(split, "sum", NULL, split->sum, err));
     if (config->logits_cap > 0)
         split->model = dot(split->column, read, split->n * config->d_model) + bias;
@@ -689,7 +691,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 static void read_keys(struct logit_split *split, const struct attn_location *at)
 {
     const struct attn_config *config = split->frame.config;
-    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
+    const struct attn_dims *dims = attn_asked_dims(split->frame.run);
     const struct attn_dims own = attn_location_dims(dims, at);
     const size_t width = own.d_value, n = attn_location_n_key(dims, at);
     const int kv_head = at->head / (int)(config->n_head / own.n_kv_head);
@@ -726,7 +728,8 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
     const struct attn_run *run = split->frame.run;
     const struct attn_config *config = split->frame.config;
     const size_t n_most = split->args->n_most > 0 ? split->args->n_most : DEFAULT_MOST;
-    const size_t n = run->text.n > run->source.n ? run->text.n : run->source.n;
+    const size_t n = attn_asked_n(run) > attn_asked_source(run)->n ? attn_asked_n(run)
+                                                                   : attn_asked_source(run)->n;
     struct attn_location at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER};
 
     split->keys =
@@ -747,8 +750,9 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
         struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(read->at.head),
             [KEY] = attn_cell_integer((int64_t)read->key),
-            [TOKEN] =
-                attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
+            [TOKEN] = attn_cell_position(is_cross ? &attn_asked_source(run)->tokens
+                                                  : &attn_asked_text(run)->tokens,
+                                         read->key),
             [ATTRIBUTION] = attn_cell_real(read->value),
         };
 
@@ -810,8 +814,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct logit_split *split = state;
     const struct attn_config *config = split->frame.config;
-    const size_t d = config->d_model, n_front = split->frame.run->text.grid.n_front;
-    const bool is_mapped = attn_backward_reads_embeddings(split->frame.run->model);
+    const size_t d = config->d_model, n_front = attn_asked_text(split->frame.run)->grid.n_front;
+    const bool is_mapped = attn_backward_reads_embeddings(attn_asked_model(split->frame.run));
     const struct attn_location first = attn_layer_at(dims_of(split), ATTN_SITE_RESID_PRE, 0);
     struct attn_location at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER};
     double embed = 0, both;

@@ -7,6 +7,7 @@
 
 #include "base/status_internal.h"
 #include "predict/answer_internal.h"
+#include "run/run_pass.h"
 #include "towers/before_pictures.h"
 #include "towers/prompt/picture_prompt.h"
 #include "trials/derivative.h"
@@ -80,7 +81,7 @@ static enum attn_status check(const void *given, struct attn_error *err)
 /* Writes the baseline: the rows, with the mean of all cells in each. */
 static void find_baseline(struct picture_attribution *a)
 {
-    const struct attn_sequence *text = &a->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(a->frame.run);
 
     memcpy(a->b, a->e, a->n_block * a->n * a->d * sizeof *a->b);
     for (size_t first = 0; first < a->n_block * a->n; first += a->n) {
@@ -98,7 +99,8 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
     const struct picture_attribution *a = user;
 
     (void)err;
-    attn_before_keep_deep(&a->frame.run->before, event, a->n_block > 1 ? a->deep : NULL);
+    attn_before_keep_deep(attn_run_before(a->frame.run).before, event,
+                          a->n_block > 1 ? a->deep : NULL);
     return ATTN_OK;
 }
 
@@ -106,7 +108,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct picture_attribution *a = state;
     struct attn_frame *frame = &a->frame;
-    const struct attn_sequence *text = &frame->run->text;
+    const struct attn_sequence *text = attn_asked_text(frame->run);
     struct attn_derivative_options options = {
         .gradients = {ATTN_SITES(ATTN_SITE_EMBED_GRAD), keep, a},
         .skips_zeros = true,
@@ -223,7 +225,7 @@ static double attribute_row(const struct picture_attribution *a, size_t at)
 
 static void attribute_rows(struct picture_attribution *a)
 {
-    const struct attn_sequence *text = &a->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(a->frame.run);
     size_t next = attn_picture_prompt_next(text, 0), n = 0;
 
     for (size_t at = 0; at < a->n; at++) {
@@ -242,7 +244,7 @@ static void attribute_pixels(struct picture_attribution *a, const struct attn_pr
 {
     const struct attn_pixels *pixels = image->pixels;
     const size_t height = pixels->height, width = pixels->width, n_channel = pixels->n_channel;
-    const struct attn_vision_config *vision = &a->frame.run->model->tower->config.vision;
+    const struct attn_vision_config *vision = &attn_asked_model(a->frame.run)->tower->config.vision;
     const size_t side = vision->patch * vision->merge;
     const size_t n_tile = image->n_picture - 1;
     double *cells = a->cells + image->first_cell;
@@ -281,10 +283,10 @@ static enum attn_status find_pixels(struct picture_attribution *a, struct attn_e
         n += count_values(&a->seen->images[i]);
     d = attn_frame_alloc(&a->frame, n, sizeof *d);
     ATTN_TRY(attn_frame_memory(&a->frame, err));
-    pass.options.pool = attn_host_pool(run->host, 1e9);
-    attn_before_gather(&run->before, attn_derivative_embedding(a->derivative), cells);
+    pass.options.pool = attn_host_pool(attn_asked_host(run), 1e9);
+    attn_before_gather(pass.before, attn_derivative_embedding(a->derivative), cells);
     for (size_t k = 1; k < a->n_block; k++)
-        attn_before_gather(&run->before, a->deep + (k - 1) * a->n * a->d, cells + k * n_row * a->d);
+        attn_before_gather(pass.before, a->deep + (k - 1) * a->n * a->d, cells + k * n_row * a->d);
     ATTN_TRY(attn_before_back(&pass, cells, d, err));
     for (size_t i = 0; i < a->seen->n_image; d += count_values(&a->seen->images[i++]))
         attribute_pixels(a, &a->seen->images[i], d);

@@ -13,6 +13,7 @@
 #include "gradient/backward.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
+#include "run/run_pass.h"
 #include "trace/capture.h"
 #include "trials/readout.h"
 
@@ -550,7 +551,8 @@ static void map_layer(struct attn_pair_split *split, struct attn_pair_side *side
     split->side = side;
     split->current = *at;
     read_branch(split, side);
-    attn_pool_run(split->frame.run->host->pool, split->stack.config->n_head, map_head, split);
+    attn_pool_run(attn_host_pool(attn_asked_host(split->frame.run), 1e9),
+                  split->stack.config->n_head, map_head, split);
     find_branch_scale(split, side);
 }
 
@@ -581,7 +583,7 @@ enum attn_status attn_pair_side_map(struct attn_pair_split *split, struct attn_p
         const bool is_of_heads = writer->at.head >= 0 || strcmp(writer->part, "attn_bias") == 0;
 
         if (is_of_heads && attn_location_index(&writer->at) != mapped) {
-            ATTN_TRY(attn_host_check_canceled(split->frame.run->host, err));
+            ATTN_TRY(attn_host_check_canceled(attn_asked_host(split->frame.run), err));
             map_layer(split, side, &writer->at);
             mapped = attn_location_index(&writer->at);
         }
@@ -626,7 +628,7 @@ static enum attn_status prepare_rotary(struct attn_pair_split *split, struct att
     rotary->sines = rotary->cosines + n * n_pair;
     attn_rope_find_frequencies(rotary->rope, 0, rotary->frequencies);
     attn_rope_find_frequencies(rotary->rope, SIZE_MAX, rotary->frequencies + n_pair);
-    attn_rotary_fill(rotary, kernels, 0, n, n, frame->run->host->pool);
+    attn_rotary_fill(rotary, kernels, 0, n, n, attn_host_pool(attn_asked_host(frame->run), 1e9));
     return ATTN_OK;
 }
 
@@ -637,7 +639,9 @@ enum attn_status attn_pair_writers_prepare(struct attn_pair_split *split, struct
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
     const size_t n_query = split->queries.n, n_key = split->keys.n;
     const size_t n_most = n_query > n_key ? n_query : n_key;
-    const int n_thread = frame->run->host->pool ? attn_pool_n_thread(frame->run->host->pool) : 1;
+    const int n_thread = attn_host_pool(attn_asked_host(frame->run), 1e9)
+                             ? attn_pool_n_thread(attn_host_pool(attn_asked_host(frame->run), 1e9))
+                             : 1;
     size_t n_made = of_z * width;
 
     if (is_direct(config, n_query) && n_query * d > n_made)

@@ -9,6 +9,7 @@
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
+#include "run/run_pass.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
 #include "trials/derivative.h"
@@ -165,7 +166,7 @@ static void aim(struct attn_attribution *a, size_t goal)
 
     if (a->args->n_target == 0)
         return;
-    a->answer.target = a->frame.run->text.ids[position];
+    a->answer.target = attn_asked_text(a->frame.run)->ids[position];
     a->answer.position = position - 1;
 }
 
@@ -261,9 +262,8 @@ static enum attn_status choose_again(struct attn_attribution *a, struct attn_err
 static enum attn_status find_relevance(struct attn_attribution *a, size_t goal,
                                        struct attn_error *err)
 {
-    const struct attn_location last =
-        attn_layer_at(attn_selection_dims(a->frame.run->selection), relevance_site(a),
-                      a->frame.config->n_layer - 1);
+    const struct attn_location last = attn_layer_at(
+        attn_asked_dims(a->frame.run), relevance_site(a), a->frame.config->n_layer - 1);
     const float *row;
 
     if (goal > 0) {
@@ -295,7 +295,7 @@ static void name_target(const struct attn_attribution *a, struct attn_cell row[N
     if (a->args->n_target == 0)
         return;
     row[STEP] = attn_cell_integer((int64_t)a->answer.position + 1);
-    row[TARGET] = attn_cell_position(&a->frame.run->text.tokens, a->answer.position + 1);
+    row[TARGET] = attn_asked_token(a->frame.run, a->answer.position + 1);
 }
 
 /* Appends one row for the tokens FIRST .. LAST-1 of TOKENS, a token or a word. TEXT is scratch and
@@ -304,7 +304,7 @@ static enum attn_status append_tokens(struct attn_attribution *a,
                                       const struct attn_sequence *tokens, size_t first, size_t last,
                                       struct attn_buffer *text, struct attn_error *err)
 {
-    const bool is_source = tokens == &a->frame.run->source;
+    const bool is_source = tokens == attn_asked_source(a->frame.run);
     struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_source ? "source" : "token"),
                                       [POSITION] = attn_cell_integer((int64_t)first)};
     double sum = 0;
@@ -340,7 +340,7 @@ static enum attn_status append_sums(struct attn_attribution *a, double model,
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
     const bool has_types = !is_ig && a->frame.config->n_type > 0;
-    const struct attn_weights *weights = &a->frame.run->model->weights;
+    const struct attn_weights *weights = &attn_asked_model(a->frame.run)->weights;
     double sum = (has_pos ? a->places.pos : 0) + (has_types ? a->places.types : 0);
 
     if (!has_sum[a->args->method])
@@ -380,7 +380,8 @@ static enum attn_status append_sequence(struct attn_attribution *a,
     const struct attn_run *run = a->frame.run;
 
     if (a->args->merges_words && n > 0)
-        attn_words_mark(tokens == &run->source ? run->source_tokenizer : run->tokenizer,
+        attn_words_mark(tokens == attn_asked_source(run) ? attn_asked_source_tokenizer(run)
+                                                         : attn_asked_tokenizer(run),
                         tokens->ids, n, a->begins);
     for (size_t first = 0, last; first < n; first = last) {
         struct attn_buffer text = {0};
@@ -400,8 +401,8 @@ static enum attn_status append_all(struct attn_attribution *a, double model, str
 {
     const struct attn_run *run = a->frame.run;
 
-    ATTN_TRY(append_sequence(a, &run->source, run->source.n, err));
-    ATTN_TRY(append_sequence(a, &run->text, n_token_of(a), err));
+    ATTN_TRY(append_sequence(a, attn_asked_source(run), attn_asked_source(run)->n, err));
+    ATTN_TRY(append_sequence(a, attn_asked_text(run), n_token_of(a), err));
     return append_sums(a, model, err);
 }
 
@@ -432,13 +433,15 @@ static enum attn_status check_metric(struct attn_attribution *a, struct attn_err
     const struct attn_run *run = a->frame.run;
 
     if (a->args->merges_words &&
-        (!run->text.tokens.bytes || (run->source.n > 0 && !run->source.tokens.bytes)))
+        (!attn_asked_text(run)->tokens.bytes ||
+         (attn_asked_source(run)->n > 0 && !attn_asked_source(run)->tokens.bytes)))
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
     ATTN_TRY(attn_gradient_check(
-        run->model, run->attention.layers,
+        attn_asked_model(run), attn_run_attention(run),
         is_relevance(a) ? ATTN_SITES(relevance_site(a)) : (struct attn_site_set){0}, err));
-    if (!run->model->encoder && run->source.n > 0 && a->frame.config->d_source != a->d)
+    if (!attn_asked_model(run)->encoder && attn_asked_source(run)->n > 0 &&
+        a->frame.config->d_source != a->d)
         return attn_error_set(err, ATTN_INVALID,
                               "rows of the source have %zu numbers, and embeddings %zu",
                               a->frame.config->d_source, a->d);
@@ -446,7 +449,7 @@ static enum attn_status check_metric(struct attn_attribution *a, struct attn_err
         attn_error_set(err, ATTN_INVALID,
                        "a norm follows the embedding of '%s' at once, so every share of "
                        "grad_x_input is 0",
-                       attn_quote_string(attn_model_name(run->model)).text);
+                       attn_quote_string(attn_model_name(attn_asked_model(run))).text);
         return attn_error_hint(err, "`method ig`");
     }
     if (a->args->method == ATTN_ATTRIBUTE_IG)
@@ -458,7 +461,7 @@ static enum attn_status check_metric(struct attn_attribution *a, struct attn_err
  * together: one for relevance, whose sums are for one target. */
 static enum attn_status find_answer(struct attn_attribution *a, struct attn_error *err)
 {
-    const struct attn_sequence *text = &a->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(a->frame.run);
     size_t n_target = a->args->n_target;
     struct attn_answer_args asked = a->args->answer;
     int64_t at;
@@ -471,7 +474,7 @@ static enum attn_status find_answer(struct attn_attribution *a, struct attn_erro
     if (a->frame.config->is_encoder || a->frame.config->task != ATTN_TASK_VOCABULARY)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "several targets are next tokens, and '%s' predicts none",
-                           attn_quote_string(attn_model_name(a->frame.run->model)).text);
+                           attn_quote_string(attn_model_name(attn_asked_model(a->frame.run))).text);
     if (n_target == SIZE_MAX && a->n_text > 1)
         n_target = a->n_text - 1;
     if (!text->ids || n_target >= a->n_text)
@@ -504,10 +507,10 @@ static enum attn_status embed(struct attn_attribution *a, const struct attn_sequ
     ATTN_TRY(attn_error_at(attn_sequence_embed(sequence, model, a->e + first, err),
                            ATTN_STAGE_MODEL, err));
     memcpy(a->places.typed + first, a->e + first, n_byte);
-    if (sequence != &a->frame.run->source)
+    if (sequence != attn_asked_source(a->frame.run))
         attn_model_add_types(model, kernels, &rows, row, a->places.typed + first);
     memcpy(a->places.placed + first, a->places.typed + first, n_byte);
-    if (sequence != &a->frame.run->source)
+    if (sequence != attn_asked_source(a->frame.run))
         attn_model_add_positions(model, kernels, &rows, row,
                                  a->places.mapped ? a->places.mapped : a->places.placed + first);
     return ATTN_OK;
@@ -516,13 +519,13 @@ static enum attn_status embed(struct attn_attribution *a, const struct attn_sequ
 static enum attn_status embed_all(struct attn_attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
-    const struct attn_model *encoder = run->model->encoder;
-    const struct attn_sequence read = attn_encoder_input(&run->source);
+    const struct attn_model *encoder = attn_asked_model(run)->encoder;
+    const struct attn_sequence read = attn_encoder_input(attn_asked_source(run));
 
-    ATTN_TRY(embed(a, &run->text, run->model, 0, err));
+    ATTN_TRY(embed(a, attn_asked_text(run), attn_asked_model(run), 0, err));
     return read.n == 0 ? ATTN_OK
-                       : embed(a, encoder ? &read : &run->source, encoder ? encoder : run->model,
-                               a->n_text, err);
+                       : embed(a, encoder ? &read : attn_asked_source(run),
+                               encoder ? encoder : attn_asked_model(run), a->n_text, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -533,8 +536,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_derivative_options options = {.gradients = {.on_event = on_gradient, .user = a}};
 
     a->args = frame->args;
-    a->n_text = run->text.n;
-    a->n = a->n_text + run->source.n;
+    a->n_text = attn_asked_n(run);
+    a->n = a->n_text + attn_asked_source(run)->n;
     a->d = frame->config->d_embed;
     a->n_goal = a->n_block = 1;
     a->kept = attn_frame_alloc(frame, a->n, 1);
@@ -547,7 +550,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
     a->places.typed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->places.typed);
     a->places.placed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->places.placed);
-    if (attn_model_maps_first(run->model))
+    if (attn_model_maps_first(attn_asked_model(run)))
         a->places.mapped =
             attn_frame_alloc(frame, a->n, frame->config->d_model * sizeof *a->places.mapped);
     a->places.sums = attn_frame_alloc(frame, a->n_block, sizeof *a->places.sums);

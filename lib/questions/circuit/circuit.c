@@ -8,7 +8,6 @@
 #include "circuit/patch_internal.h"
 #include "frame/questions_internal.h"
 #include "measures/head_kind.h"
-#include "run/host_internal.h"
 #include "stream/csv_reader.h"
 #include "tables/table_order.h"
 #include "tables/text_table.h"
@@ -360,7 +359,7 @@ static void put_place(const struct attn_circuit_state *circuit, size_t writer, d
                       struct attn_cell *row)
 {
     const struct attn_circuit_place *place = &circuit->places[writer];
-    const struct attn_token_bytes *tokens = &circuit->patch.frame.run->text.tokens;
+    const struct attn_token_bytes *tokens = &attn_asked_text(circuit->patch.frame.run)->tokens;
     const bool has_key = !isnan(place->weight), has_texts = tokens->bytes != NULL;
 
     row[ATTN_CIRCUIT_OWN] = attn_cell_real_or_missing(
@@ -423,7 +422,7 @@ static enum attn_status find_places(struct attn_circuit_state *circuit, const do
     static const struct attn_column about[] = {ATTN_COLUMN_REAL("clean", 6, NULL, SIGNED),
                                                ATTN_COLUMN_REAL("corrupted", 6, NULL, SIGNED),
                                                ATTN_COLUMN("instead", TEXT)};
-    const struct attn_token_bytes *tokens = &patch->frame.other->text.tokens;
+    const struct attn_token_bytes *tokens = &attn_asked_text(patch->frame.other)->tokens;
     struct attn_cell cells[] = {attn_cell_real(clean->value), attn_cell_real(other->value),
                                 attn_cell_missing()};
     struct attn_circuit_place *places =
@@ -458,8 +457,8 @@ static enum attn_status find_scores(struct attn_circuit_state *circuit, struct a
         attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof *scores);
 
     if (has_places(circuit->args))
-        asked.places = attn_frame_alloc(&patch->frame, edges->n_writer * patch->frame.run->text.n,
-                                        sizeof *asked.places);
+        asked.places = attn_frame_alloc(
+            &patch->frame, edges->n_writer * attn_asked_n(patch->frame.run), sizeof *asked.places);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
     ATTN_TRY(attn_patch_read_source(patch, err));

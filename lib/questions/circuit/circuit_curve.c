@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/text/list.h"
 #include "base/text/number.h"
+#include "run/run_pass.h"
 
 #include <math.h>
 #include <string.h>

@@ -260,7 +260,7 @@ static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
         const enum attn_site site = sites[k % n_site];
 
-        edit.at = attn_layer_at(attn_selection_dims(edges->base->selection), site, k / n_site);
+        edit.at = attn_layer_at(attn_asked_dims(edges->base), site, k / n_site);
         edit.at.head = ATTN_ALL_HEADS;
         edit.op = ATTN_EDIT_FUNCTION;
         edit.function = site == ATTN_SITE_Z || site == ATTN_SITE_MLP_OUT ? on_writer : on_reader;

@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/host_internal.h"
 #include "trials/derivative.h"
 
 #include <string.h>
@@ -131,7 +130,7 @@ static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
                                                        .y = s->products,
                                                        .ldy = n,
                                                        .last_col = n},
-                             attn_host_pool(s->edges->base->host, 1e9), err));
+                             attn_host_pool(attn_asked_host(s->edges->base), 1e9), err));
     for (size_t r = 0; r < n; r++)
         for (size_t w = 0; w < readers[r].n_read; w++)
             scores[r * n_writer + w] += s->weight * (double)s->products[w * n + r];

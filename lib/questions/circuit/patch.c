@@ -8,6 +8,7 @@
 #include "base/text/fixed_text.h"
 #include "base/text/given.h"
 #include "circuit/patch_internal.h"
+#include "edits/edits.h"
 #include "figures/table_grid.h"
 #include "frame/questions_internal.h"
 #include "gradient/backward.h"
@@ -620,7 +621,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         row[PLACE] = attn_cell_string(patch->places.list[part->of.row].name);
     } else if (patch->is_by_row) {
         row[POSITION] = attn_cell_integer((int64_t)part->of.row);
-        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->of.row);
+        row[TOKEN] = attn_asked_token(patch->base, part->of.row);
     }
     if (part->has_effect)
         fill_effect(patch, part->value, part->effect, part->right, row);

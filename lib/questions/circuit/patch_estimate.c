@@ -42,7 +42,10 @@ static double sum_rows(const struct attn_patching *patch, const struct attn_patc
     double sum = 0;
 
     if (part->of.at.stack == ATTN_STACK_ENCODER)
-        return 0 + sums->encoder[layer * patch->base->before.dims.n_head + unit];
+        return 0 +
+               sums->encoder[layer *
+                                 attn_asked_stack_dims(patch->base, ATTN_STACK_ENCODER)->n_head +
+                             unit];
     if (patch->is_by_row && patch->places.n == 0)
         return 0 + rows[part->of.row]; /* turns -0 into 0 */
     for (size_t row = 0; row < sums->n_row; row++)
@@ -270,7 +273,8 @@ enum attn_status attn_patch_compare(struct attn_patching *patch, struct attn_err
 /* Formats where the texts differ: "1 (' keys', ' key'), 4". */
 static void list_differences(const struct attn_patching *patch, char *out, size_t size)
 {
-    const struct attn_sequence *a = &patch->frame.run->text, *b = &patch->frame.other->text;
+    const struct attn_sequence *a = attn_asked_text(patch->frame.run),
+                               *b = attn_asked_text(patch->frame.other);
     size_t used = 0, n = 0;
 
     out[0] = '\0';

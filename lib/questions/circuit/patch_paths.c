@@ -85,10 +85,11 @@ enum attn_status attn_patch_list_paths(struct attn_patching *patch, struct attn_
 {
     ATTN_TRY(attn_wiring_check(patch->frame.run, err));
     if (patch->args->is_frozen && patch->frame.config->n_expert > 0)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'%s' has experts, whose norm is always exact: `norm frozen` is for "
-                           "models without",
-                           attn_quote_string(attn_model_name(patch->frame.run->model)).text);
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "'%s' has experts, whose norm is always exact: `norm frozen` is for "
+            "models without",
+            attn_quote_string(attn_model_name(attn_asked_model(patch->frame.run))).text);
     ATTN_TRY(attn_wiring_list(patch->frame.config, &patch->edges, err));
     return list_paths(patch, err);
 }

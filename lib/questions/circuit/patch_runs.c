@@ -7,6 +7,8 @@
 #include "base/text/fixed_text.h"
 #include "gradient/backward.h"
 #include "input/position.h"
+#include "run/item_extra.h"
+#include "run/run_pass.h"
 #include "towers/pixels_internal.h"
 #include "trace/capture.h"
 #include "trace/places_extra.h"
@@ -22,7 +24,7 @@ static bool is_of_source(const struct attn_patching *patch, const struct attn_pa
 {
     return part->of.at.stack == ATTN_STACK_ENCODER ||
            (attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
-            attn_location_is_cross(attn_selection_dims(patch->base->selection), &part->of.at));
+            attn_location_is_cross(attn_asked_dims(patch->base), &part->of.at));
 }
 
 bool attn_patch_is_to_noise(const struct attn_patch_args *args)
@@ -41,7 +43,7 @@ size_t attn_patch_unit(const struct attn_patch_part *part)
 
 bool attn_patch_has_encoder(const struct attn_patching *patch)
 {
-    return patch->base->model->encoder && patch->is_by_head && !patch->is_by_row &&
+    return attn_asked_model(patch->base)->encoder && patch->is_by_head && !patch->is_by_row &&
            !attn_number_list_is_given(&patch->queries) &&
            attn_input_is_given(&patch->args->corrupted_source);
 }
@@ -52,7 +54,7 @@ bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_pat
     if (is_of_source(patch, part))
         return !patch->source_rows || patch->source_rows[row] != 0;
     if (patch->places.n > 0)
-        return patch->places.is_of_place[part->of.row * patch->base->text.n + row] != 0;
+        return patch->places.is_of_place[part->of.row * attn_asked_n(patch->base) + row] != 0;
     if (patch->is_by_row && part->of.row != row)
         return false;
     return !patch->rows || patch->rows[row] != 0;
@@ -64,13 +66,13 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
                                          ? ATTN_ALL_OF(ONLY, patch->site)
                                          : ATTN_ALL_OF(DECODER, patch->site);
     const size_t n_row = patch->places.n > 0 ? patch->places.n
-                         : patch->is_by_row  ? patch->base->text.n
+                         : patch->is_by_row  ? attn_asked_n(patch->base)
                                              : 0;
     struct attn_parts listed = {.n = 0};
     struct attn_selection *selection;
     enum attn_status status;
 
-    ATTN_TRY(attn_selection_create(attn_selection_dims(patch->base->selection), &selection, err));
+    ATTN_TRY(attn_selection_create(attn_asked_dims(patch->base), &selection, err));
     status = attn_selection_set_sites(selection, ATTN_SITES(patch->site), err);
     if (status == ATTN_OK)
         status = attn_error_in(attn_selection_choose_heads(
@@ -120,7 +122,7 @@ enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct
 /* Formats the tokens of RUN for a message: "5 tokens: 'The', ' keys'". */
 static void list_tokens(const struct attn_run *run, char *out, size_t size)
 {
-    const struct attn_sequence *text = &run->text;
+    const struct attn_sequence *text = attn_asked_text(run);
     size_t used = 0;
 
     attn_fixed_text_append(out, size, &used, "%zu token%s", text->n, text->n == 1 ? "" : "s");
@@ -135,23 +137,24 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
  * picture. */
 static enum attn_status check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
-    const struct attn_image_grid *of_clean = &frame->run->text.grid,
-                                 *of_corrupted = &frame->other->text.grid; /* 0 x 0 for texts */
-    const size_t n_source = frame->run->source.n;
+    const struct attn_image_grid *of_clean = &attn_asked_text(frame->run)->grid,
+                                 *of_corrupted =
+                                     &attn_asked_text(frame->other)->grid; /* 0 x 0 for texts */
+    const size_t n_source = attn_asked_source(frame->run)->n;
     char clean[320], corrupted[320];
 
-    if (n_source != frame->other->source.n)
+    if (n_source != attn_asked_source(frame->other)->n)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the source of the clean text has %zu rows, that of "
                            "the corrupted one %zu; expected as many",
-                           n_source, frame->other->source.n);
+                           n_source, attn_asked_source(frame->other)->n);
     if (of_clean->n_row != of_corrupted->n_row || of_clean->n_col != of_corrupted->n_col)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the clean picture has %zu x %zu patches, the "
                            "corrupted one %zu x %zu; expected as many",
                            of_clean->n_row, of_clean->n_col, of_corrupted->n_row,
                            of_corrupted->n_col);
-    if (frame->run->text.n == frame->other->text.n)
+    if (attn_asked_n(frame->run) == attn_asked_n(frame->other))
         return ATTN_OK;
     list_tokens(frame->run, clean, sizeof clean);
     list_tokens(frame->other, corrupted, sizeof corrupted);
@@ -178,7 +181,7 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
     struct attn_frame *frame = &patch->frame;
     struct attn_patch_places *places = &patch->places;
     const struct attn_item *item = frame->item;
-    const size_t n = patch->args->n_place, n_token = frame->run->text.n;
+    const size_t n = patch->args->n_place, n_token = attn_asked_n(frame->run);
     const size_t n_most = n + (item ? item->n_place : 0);
 
     places->list = attn_frame_alloc(frame, n_most, sizeof *places->list);
@@ -194,9 +197,10 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
         *place = item->places[i];
     }
     for (size_t i = 0; i < places->n; i++)
-        ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, &places->list[i].spec,
-                                                   places->is_of_place + i * n_token, err),
-                               places->list[i].name, err));
+        ATTN_TRY(
+            attn_error_in(attn_positions_find(attn_asked_text(frame->run), &places->list[i].spec,
+                                              places->is_of_place + i * n_token, err),
+                          places->list[i].name, err));
     return ATTN_OK;
 }
 
@@ -205,30 +209,33 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
 static enum attn_status find_rows(struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_run *run = patch->frame.run;
-    struct attn_keys keys = {
-        .config = attn_model_config(run->model), .text = &run->text, .source = &run->source};
+    struct attn_keys keys = {.config = attn_model_config(attn_asked_model(run)),
+                             .text = attn_asked_text(run),
+                             .source = attn_asked_source(run)};
     enum attn_status status;
 
     if (!attn_number_list_is_given(&patch->queries))
         return ATTN_OK;
-    patch->rows = attn_frame_alloc(&patch->frame, run->text.n, 1);
-    patch->source_rows = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
+    patch->rows = attn_frame_alloc(&patch->frame, attn_asked_n(run), 1);
+    patch->source_rows = attn_frame_alloc(&patch->frame, attn_asked_source(run)->n + 1, 1);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     keys.of_text = patch->rows;
     keys.of_source = patch->source_rows;
     status = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
                  ? attn_positions_find_keys(&keys, &patch->queries, err)
-                 : attn_positions_find(&run->text, &patch->queries, patch->rows, err);
+                 : attn_positions_find(attn_asked_text(run), &patch->queries, patch->rows, err);
     return attn_error_in(status, "queries", err);
 }
 
 /* Whether RUN has an edit of SITE in some layer. */
 static bool has_edit_of(const struct attn_run *run, enum attn_site site)
 {
+    size_t n;
+    const struct attn_edit *edits = attn_run_edits(run, ATTN_STACK_DECODER, &n);
     bool has_one = false;
 
-    for (size_t i = 0; i < run->edits.n; i++)
-        has_one |= run->edits.items[i].at.site == site;
+    for (size_t i = 0; i < n; i++)
+        has_one |= edits[i].at.site == site;
     return has_one;
 }
 
@@ -236,18 +243,21 @@ static bool has_edit_of(const struct attn_run *run, enum attn_site site)
 static enum attn_status check_source(const struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_run *run = patch->frame.run;
+    const struct attn_edit *edits;
     const char *name = attn_site_name(patch->site);
+    size_t n;
 
-    if (run->source.n == 0)
+    if (attn_asked_source(run)->n == 0)
         return ATTN_OK;
     if (patch->site == ATTN_SITE_Q || patch->site == ATTN_SITE_PATTERN ||
         attn_site_layout(patch->site) == ATTN_LAYOUT_KEY)
         return attn_error_set(err, ATTN_INVALID,
                               "estimates for '%s' are those of keys of one text, and layers of "
                               "'%s' attend to a source: expected z or a site without heads",
-                              name, attn_quote_string(attn_model_name(run->model)).text);
-    for (size_t i = 0; i < run->before.n_edit; i++)
-        if (run->before.edits[i].data)
+                              name, attn_quote_string(attn_model_name(attn_asked_model(run))).text);
+    edits = attn_run_edits(run, ATTN_STACK_ENCODER, &n);
+    for (size_t i = 0; i < n; i++)
+        if (edits[i].data)
             return attn_error_set(err, ATTN_INVALID,
                                   "estimates over two sources, and an edit of the encoder has "
                                   "values of one of them: expected one that zeroes or scales");
@@ -259,10 +269,11 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
 {
     const struct attn_run *run = patch->frame.run;
 
-    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, ATTN_BACKWARD_PLAIN, err));
-    if (!attn_sites_have(attn_selection_dims(run->selection)->sites, patch->site))
+    ATTN_TRY(attn_backward_check(attn_asked_model(run), attn_run_attention(run),
+                                 ATTN_BACKWARD_PLAIN, err));
+    if (!attn_sites_have(attn_asked_dims(run)->sites, patch->site))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
-                              attn_quote_string(attn_model_name(run->model)).text,
+                              attn_quote_string(attn_model_name(attn_asked_model(run))).text,
                               attn_site_name(patch->site));
     ATTN_TRY(check_source(patch, err));
     if (patch->site == ATTN_SITE_K && /* its estimates make the softmax again */
@@ -288,7 +299,8 @@ enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_err
     attn_input_share_prompt(&clean, &frame->request.input);
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
-    ATTN_TRY(attn_run_open(frame->run->host, frame->run, &frame->request, &frame->other, err));
+    ATTN_TRY(attn_run_open(attn_asked_host(frame->run), frame->run, &frame->request, &frame->other,
+                           err));
     ATTN_TRY(check_lengths(frame, err));
     if (!patch->is_by_head)
         ATTN_TRY(find_places(patch, err));
@@ -351,8 +363,7 @@ static enum attn_status watch_source(struct attn_patching *patch, struct attn_er
 
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < patch->n_tried; i++)
-        attn_part_place(&patch->tried[i]->of, attn_selection_dims(patch->base->selection),
-                        &edits[i]);
+        attn_part_place(&patch->tried[i]->of, attn_asked_dims(patch->base), &edits[i]);
     ATTN_TRY(attn_watch(patch->source, &watch, err));
     return patch->is_estimated ? ATTN_OK : attn_patch_read_source(patch, err);
 }
@@ -363,8 +374,8 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
 {
     const struct attn_location *at = &part->of.at;
     const struct attn_dims *dims = at->stack == ATTN_STACK_ENCODER
-                                       ? &patch->base->before.dims
-                                       : attn_selection_dims(patch->base->selection);
+                                       ? attn_asked_stack_dims(patch->base, at->stack)
+                                       : attn_asked_dims(patch->base);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     attn_part_place(&part->of, dims, &edit);
@@ -385,7 +396,8 @@ static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *
 {
     const struct attn_patching *patch = user;
     struct attn_patch_part *part = patch->tried[i];
-    const size_t n_row = is_of_source(patch, part) ? patch->base->source.n : patch->base->text.n;
+    const size_t n_row =
+        is_of_source(patch, part) ? attn_asked_source(patch->base)->n : attn_asked_n(patch->base);
 
     for (size_t first = 0, end; first < n_row; first = end) {
         end = first + 1;

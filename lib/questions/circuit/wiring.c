@@ -4,10 +4,11 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "frame/asked.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "run/host_internal.h"
+#include "run/run_extra.h"
 #include "trace/places_extra.h"
 #include "trials/readout.h"
 #include "trials/trial.h"
@@ -45,8 +46,8 @@ void attn_wire_node_name(const struct attn_wire_node *node, char name[ATTN_WIRE_
 /* Whether each layer of RUN has heads and an MLP. */
 static bool has_both(const struct attn_run *run)
 {
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    bool has_all = attn_model_config(run->model)->d_mlp > 0;
+    const struct attn_dims *dims = attn_asked_dims(run);
+    bool has_all = attn_model_config(attn_asked_model(run))->d_mlp > 0;
 
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
@@ -60,7 +61,7 @@ static bool has_both(const struct attn_run *run)
 
 enum attn_status attn_wiring_check(const struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(run->model);
+    const struct attn_config *config = attn_model_config(attn_asked_model(run));
     const char *obstacle =
         config->norm_place == ATTN_NORM_SUM    ? "normalizes its stream after each sum"
         : !config->has_residual                ? "has no residual stream"
@@ -69,18 +70,21 @@ enum attn_status attn_wiring_check(const struct attn_run *run, struct attn_error
         : config->layer_dims                   ? "has layers of unequal sizes"
         : config->n_expert > 0 && config->has_parallel_residual ? "has experts beside its heads"
         : attn_config_mixes_beside(config)                      ? "mixes tokens beside attention"
-        : !has_both(run)    ? "has layers without attention or without an MLP"
-        : run->source.n > 0 ? "attends to a source"
-                            : NULL;
+        : !has_both(run)                ? "has layers without attention or without an MLP"
+        : attn_asked_source(run)->n > 0 ? "attends to a source"
+                                        : NULL;
+    size_t n_edit;
 
     if (obstacle)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' %s: edges are those of decoders whose layers all have heads and "
                            "an MLP that add to one stream",
-                           attn_quote_string(attn_model_name(run->model)).text, obstacle);
-    if (run->edits.n > 0)
+                           attn_quote_string(attn_model_name(attn_asked_model(run))).text,
+                           obstacle);
+    attn_run_edits(run, ATTN_STACK_DECODER, &n_edit);
+    if (n_edit > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "edges are computed without other edits");
-    return run->model->compute == ATTN_COMPUTE_F32
+    return attn_asked_model(run)->compute == ATTN_COMPUTE_F32
                ? ATTN_OK
                : attn_refuse(err, ATTN_STAGE_OPTIONS, "edges are computed with `compute f32`");
 }
@@ -127,7 +131,7 @@ enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_
 
 static const struct attn_dims *dims_of(const struct attn_wiring *edges)
 {
-    return attn_selection_dims(edges->base->selection);
+    return attn_asked_dims(edges->base);
 }
 
 static const struct attn_block_weights *block_of(const struct attn_wiring *edges, size_t layer)
@@ -136,7 +140,7 @@ static const struct attn_block_weights *block_of(const struct attn_wiring *edges
     const struct attn_location at =
         attn_layer_at(dims_of(edges), ATTN_SITE_RESID_PRE, layer < last ? layer : last);
 
-    return attn_block_at(&edges->base->model->weights, &at);
+    return attn_block_at(&attn_asked_model(edges->base)->weights, &at);
 }
 
 /* Returns the kept tensor of SITE in LAYER, of HEAD unless that is -1. */
@@ -353,7 +357,7 @@ enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn
 
     edges->base = base;
     edges->source = source;
-    edges->n = base->text.n;
+    edges->n = attn_asked_n(base);
     ATTN_TRY(watch(edges, base, &edges->kept, NULL, err));
     status = watch(edges, source, &capture, session, err);
     ATTN_THEN(status,
@@ -534,7 +538,7 @@ static float limit_of(const struct attn_wiring *edges, const struct attn_wire_no
 static const struct attn_norm_weights *norm_before(const struct attn_wiring *edges,
                                                    const struct attn_wire_node *reader)
 {
-    const struct attn_weights *weights = &edges->base->model->weights;
+    const struct attn_weights *weights = &attn_asked_model(edges->base)->weights;
     const struct attn_block_weights *block = block_of(edges, reader->layer);
 
     return reader->kind == ATTN_WIRE_NODE_LOGITS ? &weights->ln_final
@@ -755,7 +759,7 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
                                                            .ldy = d,
                                                            .last_col = d,
                                                            .is_transposed = true},
-                                 attn_host_pool(edges->base->host, 1e9), err);
+                                 attn_host_pool(attn_asked_host(edges->base), 1e9), err);
     if (status == ATTN_OK && weights->w.data)
         norm = read_norm(edges, weights, scratch + 3 * d);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)

@@ -18,7 +18,6 @@
 
 #include "frame/parts.h"
 #include "kernels/linear.h"
-#include "run/run_internal.h"
 #include "trace/capture.h"
 
 enum attn_wire_node_kind {

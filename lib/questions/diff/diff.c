@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "predict/logits.h"
 #include "predict/prediction.h"
+#include "run/item_extra.h"
 #include "tables/table_internal.h"
 #include "towers/prompt/picture_prompt.h"
 #include "trace/capture.h"
@@ -155,10 +156,11 @@ const struct attn_question attn_question_diff = {
 
 static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 {
-    const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->frame.other->text;
-    const size_t d = attn_model_config(diff->frame.run->model)->d_embed;
+    const struct attn_sequence *x = attn_asked_text(diff->frame.run),
+                               *y = attn_asked_text(diff->frame.other);
+    const size_t d = attn_model_config(attn_asked_model(diff->frame.run))->d_embed;
     const bool is_cell = x->seen.region && x->seen.region[a] == ATTN_REGION_PICTURE &&
-                         diff->frame.run->model == diff->frame.other->model;
+                         attn_asked_model(diff->frame.run) == attn_asked_model(diff->frame.other);
 
     if (x->ids && y->ids && (!is_cell || x->ids[a] != y->ids[b]))
         return x->ids[a] == y->ids[b];
@@ -166,18 +168,18 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 }
 
 /* Returns true if both runs have the same edits at the same positions. */
-static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edit_list *y)
+static bool has_same_edits(const struct attn_run *x, const struct attn_run *y)
 {
-    bool is_same = x->n == y->n;
+    size_t n, n_other;
+    const struct attn_edit *a = attn_run_edits(x, ATTN_STACK_DECODER, &n),
+                           *b = attn_run_edits(y, ATTN_STACK_DECODER, &n_other);
+    bool is_same = n == n_other;
 
-    for (size_t i = 0; is_same && i < x->n; i++) {
-        const struct attn_edit *a = &x->items[i], *b = &y->items[i];
-
+    for (size_t i = 0; is_same && i < n; i++, a++, b++)
         is_same = a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0 &&
                   a->row0 == b->row0 && a->row1 == b->row1 && a->col0 == b->col0 &&
                   a->col1 == b->col1 && a->op == b->op && a->factor == b->factor &&
                   a->data == b->data && a->ld == b->ld;
-    }
     return is_same;
 }
 
@@ -185,15 +187,16 @@ static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edi
  * way. */
 static bool has_causal_rows(const struct diff *diff)
 {
-    const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
-    const struct attn_config *config = attn_model_config(diff->frame.run->model);
-    bool is_causal = diff->frame.run->model == diff->frame.other->model &&
-                     has_same_edits(&diff->frame.run->edits, &diff->frame.other->edits) &&
+    const struct attn_request *x = attn_asked_request(diff->frame.run),
+                              *y = attn_asked_request(diff->frame.other);
+    const struct attn_config *config = attn_model_config(attn_asked_model(diff->frame.run));
+    bool is_causal = attn_asked_model(diff->frame.run) == attn_asked_model(diff->frame.other) &&
+                     has_same_edits(diff->frame.run, diff->frame.other) &&
                      x->attention.layers == y->attention.layers &&
                      x->attention.change == y->attention.change;
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct attn_attention *attention = &diff->frame.run->attention.layers[layer];
+        const struct attn_attention *attention = &attn_run_attention(diff->frame.run)[layer];
         const bool has_stride_of_length =
             attention->kind == ATTN_ATTENTION_STRIDED && attention->stride == 0;
 
@@ -208,8 +211,8 @@ static void align(struct diff *diff)
     struct alignment *found = &diff->alignment;
     size_t shorter;
 
-    found->n_a = diff->frame.run->text.n;
-    found->n_b = diff->frame.other->text.n;
+    found->n_a = attn_asked_n(diff->frame.run);
+    found->n_b = attn_asked_n(diff->frame.other);
     found->is_equal = found->n_a == found->n_b;
     shorter = found->n_a < found->n_b ? found->n_a : found->n_b;
     while (found->n_prefix < shorter && is_same_token(diff, found->n_prefix, found->n_prefix))
@@ -224,8 +227,8 @@ static void align(struct diff *diff)
 /* Formats token AT of the input of RUN, for a message. */
 static const char *write_token(const struct attn_run *run, size_t at, char text[24])
 {
-    if (at < run->text.n)
-        snprintf(text, 24, "%" PRId32, run->text.ids[at]);
+    if (at < attn_asked_n(run))
+        snprintf(text, 24, "%" PRId32, attn_asked_text(run)->ids[at]);
     else
         snprintf(text, 24, "none");
     return text;
@@ -235,27 +238,30 @@ static const char *write_token(const struct attn_run *run, size_t at, char text[
 static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
 {
     const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
-    const struct attn_input *x = &a->request.input, *y = &b->request.input;
+    const struct attn_input *x = &attn_asked_request(a)->input, *y = &attn_asked_request(b)->input;
     const size_t at = diff->alignment.n_prefix;
     char tokens[2][24];
 
-    if (a->model == b->model || !x->text || !y->text || x->n_text != y->n_text ||
-        memcmp(x->text, y->text, x->n_text) != 0 || !a->text.ids || !b->text.ids ||
-        (at == a->text.n && at == b->text.n))
+    if (attn_asked_model(a) == attn_asked_model(b) || !x->text || !y->text ||
+        x->n_text != y->n_text || memcmp(x->text, y->text, x->n_text) != 0 ||
+        !attn_asked_text(a)->ids || !attn_asked_text(b)->ids ||
+        (at == attn_asked_n(a) && at == attn_asked_n(b)))
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS,
                 "token %zu of the text is %s for '%s', %s for '%s', expected tokenizers that "
                 "give the same",
                 at, write_token(a, at, tokens[0]),
-                attn_quote_string(attn_model_name(a->model)).text, write_token(b, at, tokens[1]),
-                attn_quote_string(attn_model_name(b->model)).text);
+                attn_quote_string(attn_model_name(attn_asked_model(a))).text,
+                write_token(b, at, tokens[1]),
+                attn_quote_string(attn_model_name(attn_asked_model(b))).text);
     return attn_error_hint(err, "ids instead of a text are the same for both");
 }
 
 /* Sets the number of source keys, which must be equal in both runs. */
 static enum attn_status check_source(struct diff *diff, struct attn_error *err)
 {
-    const size_t n_a = diff->frame.run->source.n, n_b = diff->frame.other->source.n;
+    const size_t n_a = attn_asked_source(diff->frame.run)->n,
+                 n_b = attn_asked_source(diff->frame.other)->n;
 
     diff->n_source = n_a;
     if (n_a == n_b)
@@ -373,7 +379,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct diff *diff = user;
-    const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
+    const struct attn_dims *dims = attn_asked_dims(diff->frame.run);
     const bool is_of_source = attn_location_is_cross(dims, &event->at);
     const size_t n_a = is_of_source ? diff->n_source : diff->alignment.n_a;
     const size_t n_b = is_of_source ? diff->n_source : diff->alignment.n_b;
@@ -415,10 +421,11 @@ static unsigned pairs(const void *args)
 static bool has_predictions(const struct diff *diff)
 {
     const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
-    const struct attn_config *x = attn_model_config(a->model), *y = attn_model_config(b->model);
+    const struct attn_config *x = attn_model_config(attn_asked_model(a)),
+                             *y = attn_model_config(attn_asked_model(b));
 
-    return pairs(diff->frame.args) == ATTN_ITEM_BIT(SINGLE) && a->text.ids &&
-           diff->alignment.n_prefix == a->text.n && b->text.n == a->text.n &&
+    return pairs(diff->frame.args) == ATTN_ITEM_BIT(SINGLE) && attn_asked_text(a)->ids &&
+           diff->alignment.n_prefix == attn_asked_n(a) && attn_asked_n(b) == attn_asked_n(a) &&
            attn_predicts_next(x) && attn_predicts_next(y) && x->n_vocab == y->n_vocab;
 }
 
@@ -442,7 +449,7 @@ static void add_prediction(struct diff *diff, const float *const logits[2], int3
 static enum attn_status compare_predictions(struct diff *diff, struct attn_session *other,
                                             struct attn_error *err)
 {
-    const struct attn_sequence *text = &diff->frame.run->text;
+    const struct attn_sequence *text = attn_asked_text(diff->frame.run);
     const size_t n_vocab = diff->frame.config->n_vocab;
     struct attn_logit_rows a = {.session = diff->frame.session, .end = text->n - 1},
                            b = {.session = other, .end = text->n - 1};
@@ -463,10 +470,10 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
     struct attn_frame *frame = &diff->frame;
     struct attn_session *other = NULL;
     const bool predicts = has_predictions(diff);
-    const struct attn_watch kept = {.selection = frame->run->selection,
+    const struct attn_watch kept = {.selection = attn_asked_selection(frame->run),
                                     .capture = &frame->capture,
                                     .session = predicts ? &frame->session : NULL};
-    const struct attn_watch compared = {.selection = frame->other->selection,
+    const struct attn_watch compared = {.selection = attn_asked_selection(frame->other),
                                         .is_silent = true,
                                         .on_event = on_rows,
                                         .user = diff,
@@ -533,11 +540,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(attn_run_open(host, NULL, &diff->other, &frame->other, err));
-    b = attn_model_config(frame->other->model);
+    b = attn_model_config(attn_asked_model(frame->other));
     if (a->n_layer != b->n_layer || a->n_head != b->n_head) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",
-                       attn_quote_string(attn_model_name(frame->run->model)).text, a->n_layer,
-                       a->n_head, attn_quote_string(attn_model_name(frame->other->model)).text,
+                       attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text,
+                       a->n_layer, a->n_head,
+                       attn_quote_string(attn_model_name(attn_asked_model(frame->other))).text,
                        b->n_layer, b->n_head);
         if (frame->answer)
             frame->answer->is_general = true;
@@ -630,7 +638,7 @@ static enum attn_status add_facts(const struct diff *diff, struct attn_error *er
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct diff *diff = state;
-    const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
+    const struct attn_dims *dims = attn_asked_dims(diff->frame.run);
     struct attn_diff_sum *sum = diff->frame.sum;
 
     ATTN_TRY(compare(diff, err));

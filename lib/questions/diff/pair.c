@@ -5,11 +5,12 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/path.h"
+#include "frame/asked.h"
 #include "frame/drawn.h"
 #include "means/rows.h"
 #include "pictures/table_view.h"
 #include "predict/prediction.h"
-#include "run/run_internal.h"
+#include "run/run_extra.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
@@ -64,7 +65,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     struct side *side = user;
     const struct attn_dims *dims = attn_selection_dims(attn_run_selection(side->run));
     const char *figure = side->is_map ? "matrix" : "pair";
-    const size_t n = side->run->text.n, n_row = side->is_map ? n : 1;
+    const size_t n = attn_asked_n(side->run), n_row = side->is_map ? n : 1;
     struct attn_cells cells;
 
     if (attn_stack_is_encoder(event->at.stack) || attn_location_is_cross(dims, &event->at))
@@ -109,10 +110,10 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
     request.predict.top =
         !is_map && attn_predicts_next(attn_model_config(attn_host_model(host))) ? SIZE_MAX : 0;
     ATTN_TRY(attn_run_open(host, NULL, &request, &side->run, err));
-    if (is_map && side->run->text.n > MOST_MAPPED)
+    if (is_map && attn_asked_n(side->run) > MOST_MAPPED)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "a text has %zu tokens, and '`figure matrix`' compares at most %d",
-                           side->run->text.n, MOST_MAPPED);
+                           attn_asked_n(side->run), MOST_MAPPED);
     trace.selection = attn_run_selection(side->run);
     return attn_run_perform(side->run, &trace, &side->result, err);
 }
@@ -133,7 +134,7 @@ static void find_common(struct side sides[2], uint32_t *longest, uint8_t *skips)
 {
     const struct attn_labels *x = attn_run_labels(sides[0].run);
     const struct attn_labels *y = attn_run_labels(sides[1].run);
-    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+    const size_t n_a = attn_asked_n(sides[0].run), n_b = attn_asked_n(sides[1].run);
 
     for (size_t a = n_a; a-- > 0;) {
         uint32_t after_both = 0;
@@ -190,7 +191,7 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
 {
     const struct side *side = &sides[i];
     const struct attn_labels *labels = attn_run_labels(side->run);
-    const size_t n = side->run->text.n;
+    const size_t n = attn_asked_n(side->run);
     const struct attn_predictions *others = &sides[1 - i].result.predictions;
 
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
@@ -220,7 +221,7 @@ static enum attn_status append_side(const struct side sides[2], size_t i, struct
 
 static enum attn_status make(struct side sides[2], struct attn_table *table, struct attn_error *err)
 {
-    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+    const size_t n_a = attn_asked_n(sides[0].run), n_b = attn_asked_n(sides[1].run);
     uint32_t *longest = NULL;
     uint8_t *skips = NULL;
     enum attn_status status;
@@ -228,7 +229,7 @@ static enum attn_status make(struct side sides[2], struct attn_table *table, str
     for (size_t i = 0; i < 2; i++) {
         if (!attn_run_labels(sides[i].run)->ids)
             return attn_refuse(err, ATTN_STAGE_OPTIONS, "'`figure pair`' shows texts");
-        ATTN_TRY(ATTN_ALLOC(sides[i].is_common, sides[i].run->text.n, err));
+        ATTN_TRY(ATTN_ALLOC(sides[i].is_common, attn_asked_n(sides[i].run), err));
     }
     status = ATTN_ALLOC(longest, n_b + 1, err);
     ATTN_THEN(status, ATTN_ALLOC(skips, attn_size_mul(n_a, n_b) / 8 + 1, err));
@@ -248,7 +249,7 @@ static enum attn_status append_map(const struct side sides[2], size_t part,
     static const char *const names[] = {"a", "b", "b - a"};
     const struct side *side = &sides[part < 2 ? part : 1];
     const struct attn_labels *labels = attn_run_labels(side->run);
-    const size_t n = side->run->text.n;
+    const size_t n = attn_asked_n(side->run);
 
     for (size_t at = 0; at < n * n; at++) {
         const bool is_masked = isnan(side->rows[at]) && (part < 2 || isnan(sides[0].rows[at]));
@@ -271,7 +272,7 @@ static enum attn_status append_map(const struct side sides[2], size_t part,
 static enum attn_status make_maps(struct side sides[2], struct attn_table *table,
                                   struct attn_error *err)
 {
-    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+    const size_t n_a = attn_asked_n(sides[0].run), n_b = attn_asked_n(sides[1].run);
 
     if (n_a != n_b) {
         attn_refuse(err, ATTN_STAGE_INPUT,

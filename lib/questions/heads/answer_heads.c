@@ -5,12 +5,13 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "circuit/circuit_internal.h"
+#include "frame/asked.h"
 #include "frame/drawn.h"
 #include "frame/questions_internal.h"
 #include "means/rows.h"
 #include "measures/head_kind.h"
 #include "measures/metric.h"
-#include "run/host_internal.h"
+#include "run/run_pass.h"
 #include "tables/text_table.h"
 
 #include <float.h>
@@ -50,9 +51,9 @@ static bool is_word_of_text(const struct answer *answer, const struct attn_candi
     size_t n = next->token_size, i = 0;
     const char *text = attn_text_trim(next->token, &n);
 
-    while (i < answer->run->text.n && answer->run->text.ids[i] != next->id)
+    while (i < attn_asked_n(answer->run) && attn_asked_text(answer->run)->ids[i] != next->id)
         i++;
-    return i < answer->run->text.n && n > 0 && !attn_metric_is_punctuation(text, n) &&
+    return i < attn_asked_n(answer->run) && n > 0 && !attn_metric_is_punctuation(text, n) &&
            (n >= 4 || (*text & 0x80) || (n > 1 && *text >= 'A' && *text <= 'Z'));
 }
 
@@ -77,14 +78,15 @@ static enum attn_status choose(struct answer *answer, struct attn_error *err)
 static enum attn_status find_parts(struct attn_host *host, const struct attn_request *request,
                                    struct answer *answer, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(answer->run->model);
+    const struct attn_config *config = attn_model_config(attn_asked_model(answer->run));
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_table *parts;
     int64_t query;
 
     ATTN_TRY(attn_wiring_list(config, &answer->edges, err));
     ATTN_TRY(ATTN_ALLOC(answer->places, answer->edges.n_writer, err));
-    if (answer->run->source.n == 0 && attn_before_n_own(&answer->run->before) == 0)
+    if (attn_asked_source(answer->run)->n == 0 &&
+        attn_before_n_own(attn_run_before(answer->run).before) == 0)
         ATTN_TRY(attn_circuit_find_places(&answer->edges, NULL, answer->run, &answer->result,
                                           answer->places, err));
     ATTN_TRY(choose(answer, err));
@@ -123,7 +125,7 @@ static enum attn_status append(struct answer *answer, const char *part,
     answer->left -= share;
     if (!isnan(place->weight)) {
         cells[POSITION] = attn_cell_integer((int64_t)place->key);
-        cells[TOKEN] = attn_cell_position(&answer->run->text.tokens, place->key);
+        cells[TOKEN] = attn_asked_token(answer->run, place->key);
         cells[WEIGHT] = attn_cell_real(place->weight);
     }
     if (place->kind)

@@ -6,7 +6,6 @@
 #include "means/rows.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "run/host_internal.h"
 #include "trace/places_extra.h"
 #include "trials/readout.h"
 

@@ -261,11 +261,11 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
     options.n_max =
         attn_model_config(m->model)->n_ctx < TOKENS ? attn_model_config(m->model)->n_ctx : TOKENS;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.pool = host->pool;
+    options.pool = attn_host_pool(host, 1e9);
     options.trace = trace;
     options.edits = &off;
     options.n_edit = 1;
-    options.cancel = host->options.cancel;
+    options.cancel = attn_host_opened_with(host)->cancel;
     options.needs_float32 = true;
     return attn_session_create(m->model, &options, &m->session, err);
 }
@@ -279,7 +279,7 @@ static enum attn_status meet_all(struct meeting *m, const struct attn_host *host
 
     for (m->first = 0; m->first < n; m->first += m->n) {
         m->n = n - m->first < n_part ? n - m->first : n_part;
-        ATTN_TRY(meet_part(m, host->pool, err));
+        ATTN_TRY(meet_part(m, attn_host_pool(host, 1e9), err));
         ATTN_TRY(attn_host_check_canceled(host, err));
     }
     subtract_mean(m, n);

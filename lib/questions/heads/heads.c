@@ -10,7 +10,6 @@
 #include "heads/heads_columns.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
-#include "run/host_internal.h"
 #include "tensors/view.h"
 
 #include <math.h>

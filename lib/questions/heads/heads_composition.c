@@ -117,7 +117,7 @@ static void find_scores(void *context, size_t task, int worker)
 /* Compares the earlier layer with the layer. */
 static enum attn_status compare(struct composition *c, struct attn_error *err)
 {
-    struct attn_pool *pool = c->frame.host->pool;
+    struct attn_pool *pool = attn_host_pool(c->frame.host, 1e9);
     const size_t n_col = c->n_head * c->n_read;
     const struct attn_linear map = {.weight = {.data = c->readers,
                                                .dtype = ATTN_DTYPE_F32,
@@ -198,7 +198,7 @@ static enum attn_status ask_layer(struct composition *c, struct attn_error *err)
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
     ATTN_TRY(attn_layer_factors_read(attn_host_model(frame->host), &c->parts.items[c->layer].at,
                                      &c->factors, err));
-    attn_pool_run(frame->host->pool, c->n_head, make_factors, c);
+    attn_pool_run(attn_host_pool(frame->host, 1e9), c->n_head, make_factors, c);
     for (c->earlier = 0; c->earlier < c->layer; c->earlier += count_heads(c, c->earlier)) {
         ATTN_TRY(compare(c, err));
         ATTN_TRY(append_pairs(c, err));
@@ -212,7 +212,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_frame *frame = &c->frame;
     const struct attn_config *config = frame->config;
     const struct attn_heads_args *args = frame->args;
-    const size_t n_thread = (size_t)attn_pool_n_thread(frame->host->pool);
+    const size_t n_thread = (size_t)attn_pool_n_thread(attn_host_pool(frame->host, 1e9));
     size_t n, n_layer = 0;
     float *writers;
 

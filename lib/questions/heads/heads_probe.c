@@ -9,7 +9,6 @@
 #include "base/text/number.h"
 #include "frame/questions_internal.h"
 #include "params/param_internal.h"
-#include "run/host_internal.h"
 #include "score/generate.h"
 #include "stream/items_internal.h"
 #include "tokenizer/tokenizer_internal.h"

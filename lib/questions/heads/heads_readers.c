@@ -285,8 +285,8 @@ static enum attn_status begin_stack(struct attn_heads_run *heads,
                                     const struct attn_selection *selection, struct stack *stack,
                                     struct attn_error *err)
 {
-    ATTN_TRY(attn_measure_group_create(heads->shown, settings, selection, heads->frame.host->pool,
-                                       &stack->group, err));
+    ATTN_TRY(attn_measure_group_create(heads->shown, settings, selection,
+                                       attn_host_pool(heads->frame.host, 1e9), &stack->group, err));
     return heads->mixes ? attn_head_mixes_create(settings, selection, &stack->mixes, err) : ATTN_OK;
 }
 

@@ -11,7 +11,6 @@
 #include "measures/decompose.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "run/host_internal.h"
 #include "trials/readout.h"
 
 #include <math.h>
@@ -241,8 +240,10 @@ static double gap_of(const struct directions *x, size_t i)
 static enum attn_status append_side(struct directions *x, size_t i, int side,
                                     const struct written *top, struct attn_error *err)
 {
+    const struct attn_tokenizer *tokenizer;
     double squares = 0;
 
+    (void)attn_host_tokenizer(x->frame.host, &tokenizer, NULL); /* NULL: tokens have no text */
     for (size_t k = 0; k < x->n; k++)
         squares += x->s[k] * x->s[k];
     for (size_t place = 0; place < x->n_top; place++) {
@@ -254,7 +255,7 @@ static enum attn_status append_side(struct directions *x, size_t i, int side,
             [SIDE] = attn_cell_string(sides[x->map][side]),
             [PLACE] = attn_cell_integer((int64_t)place + 1),
             [ID] = attn_cell_integer((int64_t)top[place].id),
-            [TOKEN] = attn_cell_token(x->frame.host->tokenizer, (int32_t)top[place].id),
+            [TOKEN] = attn_cell_token(tokenizer, (int32_t)top[place].id),
             [VALUE] = attn_cell_real(top[place].value),
         };
 
@@ -267,7 +268,7 @@ static enum attn_status append_side(struct directions *x, size_t i, int side,
 static enum attn_status allocate(struct directions *x, struct attn_error *err)
 {
     struct attn_frame *frame = &x->frame;
-    const size_t n_thread = (size_t)attn_pool_n_thread(frame->host->pool);
+    const size_t n_thread = (size_t)attn_pool_n_thread(attn_host_pool(frame->host, 1e9));
 
     x->s = attn_frame_alloc(frame, x->n, sizeof *x->s);
     x->scratch = attn_frame_alloc(frame, n_thread * 2 * x->d, sizeof *x->scratch);
@@ -298,7 +299,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_layer_factors_create(frame, &x->factors, err));
     ATTN_TRY(attn_layer_factors_read(x->model, &x->parts.items->at, &x->factors, err));
     ATTN_TRY(decompose(x, err));
-    attn_pool_run(frame->host->pool, (x->n_token + PART - 1) / PART, find_part, x);
+    attn_pool_run(attn_host_pool(frame->host, 1e9), (x->n_token + PART - 1) / PART, find_part, x);
     if (x->map == ATTN_HEAD_MAP_OV)
         subtract_means(x);
     for (size_t i = 0; i < x->n_shown && x->s[i] > 0; i++) {

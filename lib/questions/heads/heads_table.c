@@ -30,7 +30,7 @@ enum {
 #define SHOW_SINKS (UINT64_C(1) << 62)
 #define SHOW_NEEDLE (UINT64_C(1) << 61)
 
-_Static_assert(ATTN_N_MEASURE <= 48, "the bits of measures in `shown` end before SHOW_NEEDLE");
+_Static_assert(ATTN_N_MEASURE <= 48, "SHOW_NEEDLE is above the bits of measures");
 
 #define MEASURE_COLUMN(id, number, label, metric, which, of, words, is, text)                      \
     [ATTN_HEAD_OF_##                                                                               \

@@ -6,7 +6,6 @@
 #include "base/status_internal.h"
 #include "frame/questions_internal.h"
 #include "heads/head_maps.h"
-#include "run/host_internal.h"
 
 struct weights {
     struct attn_frame frame; /* must be the first member */
@@ -134,7 +133,7 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
 {
     struct weights *weights = state;
     struct attn_frame *frame = &weights->frame;
-    struct attn_pool *pool = frame->host->pool;
+    struct attn_pool *pool = attn_host_pool(frame->host, 1e9);
     const struct attn_part *parts = weights->parts.items;
 
     ATTN_TRY(attn_layer_factors_create(frame, &weights->factors, err));

@@ -42,11 +42,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct similarity *similarity = state;
     struct attn_frame *frame = &similarity->frame;
     const struct attn_config *config = frame->config;
-    const size_t n_token = frame->run->text.n, n_all = config->n_layer * config->n_head;
+    const size_t n_token = attn_asked_n(frame->run), n_all = config->n_layer * config->n_head;
     const size_t n_byte = attn_size_mul(attn_size_mul(n_all, n_token), n_token * sizeof(float));
-    const struct attn_watch watch = {.selection = frame->run->selection,
+    const struct attn_watch watch = {.selection = attn_asked_selection(frame->run),
                                      .capture = &frame->capture};
-    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
+    const struct attn_dims *dims = attn_asked_dims(frame->run);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     char size[ATTN_QUANTITY_SIZE];
 
@@ -92,7 +92,7 @@ static void compare(void *context, size_t task, int worker)
     const struct similarity *similarity = context;
     struct pair *pair = &similarity->pairs[task];
     const float *a = similarity->heads[pair->a].pattern, *b = similarity->heads[pair->b].pattern;
-    const volatile sig_atomic_t *cancel = similarity->frame.host->options.cancel;
+    const volatile sig_atomic_t *cancel = attn_host_opened_with(similarity->frame.host)->cancel;
     double sum = 0;
 
     (void)worker;
@@ -132,7 +132,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n_most = args && !args->sort ? args->n_most : 0; /* 0: all */
     const size_t n_head = frame->config->n_head;
 
-    attn_pool_run(frame->host->pool, similarity->n_pair, compare, similarity);
+    attn_pool_run(attn_host_pool(frame->host, 1e9), similarity->n_pair, compare, similarity);
     ATTN_TRY(attn_host_check_canceled(frame->host, err));
     ATTN_SORT(similarity->pairs, similarity->n_pair, by_likeness);
     for (size_t i = 0; i < similarity->n_pair && (n_most == 0 || i < n_most); i++) {

@@ -301,8 +301,7 @@ static enum attn_status on_head(void *user, const struct attn_trace_event *event
 static enum attn_status select_sites(struct attn_frame *frame, struct attn_site_set sites,
                                      struct attn_error *err)
 {
-    ATTN_TRY(
-        attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));
+    ATTN_TRY(attn_selection_create(attn_asked_dims(frame->run), &frame->selection, err));
     return attn_error_at(attn_selection_set_sites(frame->selection, sites, err), ATTN_STAGE_OPTIONS,
                          err);
 }
@@ -313,7 +312,7 @@ static enum attn_status watch_heads(struct sinks *sinks, struct attn_site_set si
     struct attn_frame *frame = &sinks->frame;
     struct attn_watch watch = {.n_piece = MOST_ROWS, .on_event = on_head, .user = sinks};
 
-    sinks->n = frame->run->text.n;
+    sinks->n = attn_asked_n(frame->run);
     ATTN_TRY(check_length(sinks, err));
     ATTN_TRY(select_sites(frame, sites, err));
     ATTN_TRY(list_heads(sinks, err));
@@ -372,7 +371,7 @@ static enum attn_status append_head(struct sinks *sinks, size_t i, struct attn_e
         row[RATE] = attn_cell_real(n_sink > 0 || first > sinks->threshold);
         row[COLUMNS] = attn_cell_real((double)n_sink);
         row[POSITION] = attn_cell_integer((int64_t)largest);
-        row[TOKEN] = attn_cell_position(&frame->run->text.tokens, largest);
+        row[TOKEN] = attn_asked_token(frame->run, largest);
         row[WEIGHT] = attn_cell_real(weight_of(sinks, at, largest));
         row[VALUE_NORM] = attn_cell_real_or_missing(
             relative_length(sinks->sums + attn_parts_find(&sinks->parts, &values) * n, n, largest));
@@ -419,7 +418,7 @@ static enum attn_status append_token(struct sinks *sinks, size_t position, unsig
                                      struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    const int32_t *ids = frame->run->text.ids;
+    const int32_t *ids = attn_asked_text(frame->run)->ids;
     double rate, weight, rates = 0, weights = 0;
     struct attn_cell row[N_TOKEN_COLUMN] = {[OF_TOKEN] = attn_cell_string("(first)")};
     size_t n = 0;
@@ -438,7 +437,7 @@ static enum attn_status append_token(struct sinks *sinks, size_t position, unsig
         return ATTN_OK;
     if (position > 0) {
         row[OF_ID] = attn_cell_integer(ids[position]);
-        row[OF_TOKEN] = attn_cell_token(frame->run->tokenizer, ids[position]);
+        row[OF_TOKEN] = attn_cell_token(attn_asked_tokenizer(frame->run), ids[position]);
     }
     row[PLACES] = attn_cell_integer((int64_t)n);
     row[TOKEN_RATE] = attn_cell_real(rates / (double)n);
@@ -451,7 +450,7 @@ static enum attn_status ask_tokens(void *state, struct attn_error *err)
     struct sinks *sinks = state;
     unsigned char *done;
 
-    if (!sinks->frame.run->text.ids)
+    if (!attn_asked_text(sinks->frame.run)->ids)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`by token` needs tokens, the input has none");
     ATTN_TRY(watch_heads(sinks, ATTN_SITES(ATTN_SITE_PATTERN), err));
     done = attn_frame_alloc(&sinks->frame, sinks->n, 1);
@@ -514,8 +513,7 @@ static enum attn_status append_stream(struct sinks *sinks, const struct attn_tra
     row[MASSIVE] = attn_cell_real((double)n_massive);
     row[LARGEST] = attn_cell_real((double)sinks->stream[largest]);
     row[OF_POSITION] = attn_cell_integer((int64_t)(largest / width));
-    row[LARGEST_TOKEN] =
-        attn_cell_position(&frame->run->text.tokens, (size_t)row[OF_POSITION].integer);
+    row[LARGEST_TOKEN] = attn_asked_token(frame->run, (size_t)row[OF_POSITION].integer);
     row[DIM] = attn_cell_integer((int64_t)(largest % width));
     row[MEDIAN] = attn_cell_real(median);
     if (median > 0)
@@ -565,11 +563,11 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
 {
     struct sinks *sinks = state;
     struct attn_frame *frame = &sinks->frame;
-    const enum attn_site output = attn_site_of_output(attn_selection_dims(frame->run->selection));
+    const enum attn_site output = attn_site_of_output(attn_asked_dims(frame->run));
     const struct attn_watch watch = {
         .sites = ATTN_SITES(ATTN_SITE_RESID_PRE, output), .on_event = on_stream, .user = sinks};
 
-    sinks->n = frame->run->text.n;
+    sinks->n = attn_asked_n(frame->run);
     ATTN_TRY(check_length(sinks, err));
     sinks->stream =
         attn_frame_alloc(frame, sinks->n, frame->config->d_model * sizeof *sinks->stream);
@@ -587,10 +585,10 @@ static enum attn_status ask_parks(void *state, struct attn_error *err)
     const struct attn_watch watch = {.n_piece = MOST_ROWS, .parks = sinks->parks};
 
     ATTN_TRY(attn_watch(run, &watch, err));
-    for (size_t i = 0; i < run->text.n; i++) {
+    for (size_t i = 0; i < attn_asked_n(run); i++) {
         const struct attn_cell row[N_PARK_COLUMN] = {
             [PARK] = attn_cell_integer((int64_t)i),
-            [PARK_TOKEN] = attn_cell_position(&run->text.tokens, i),
+            [PARK_TOKEN] = attn_asked_token(run, i),
             [PARK_WEIGHT] = attn_cell_real_or_missing(attn_parks_weight(sinks->parks[0], i)),
             [PARK_RATIO] = attn_cell_real(attn_parks_ratio(sinks->parks[0], i)),
         };
@@ -624,7 +622,7 @@ static enum attn_status append_keys(struct sinks *sinks, size_t first, size_t en
         if (n_head == 0)
             return ATTN_OK;
         row[KEY] = attn_cell_integer((int64_t)j);
-        row[KEY_TOKEN] = attn_cell_position(&frame->run->text.tokens, j);
+        row[KEY_TOKEN] = attn_asked_token(frame->run, j);
         row[RECEIVED] = attn_cell_real(sum / (double)n_head);
         row[SHARE] = attn_cell_real(sum / (double)n_head / n_row);
         ATTN_TRY(attn_frame_append(frame, row, err));
@@ -636,7 +634,7 @@ static enum attn_status ask_keys(void *state, struct attn_error *err)
 {
     struct sinks *sinks = state;
 
-    sinks->kept = sinks->frame.run->selection;
+    sinks->kept = attn_asked_selection(sinks->frame.run);
     ATTN_TRY(watch_heads(sinks, ATTN_SITES(ATTN_SITE_PATTERN), err));
     for (size_t first = 0, end; first < sinks->n_head; first = end) {
         for (end = first + 1; end < sinks->n_head && sinks->parts.items[end].at.layer ==

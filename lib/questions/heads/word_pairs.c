@@ -54,8 +54,8 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     ATTN_TRY(ATTN_STORE_ALLOC(store, begins, n + 1, err));
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without a tokenizer, each token is a word */
-    if (run->tokenizer && sequence->ids)
-        attn_words_mark(run->tokenizer, sequence->ids, n, begins);
+    if (attn_asked_tokenizer(run) && sequence->ids)
+        attn_words_mark(attn_asked_tokenizer(run), sequence->ids, n, begins);
     for (size_t i = 0; i < n; i++) {
         words->n_word += begins[i];
         words->of[i] = words->n_word - 1;
@@ -70,7 +70,7 @@ static enum attn_status create(struct attn_store **store, const struct attn_run 
                                const struct attn_number_list *to, struct pairs **made,
                                struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(run->model);
+    const struct attn_config *config = attn_model_config(attn_asked_model(run));
     const size_t n = config->n_layer * config->n_head;
     struct words *text, *source;
     struct pairs *pairs;
@@ -80,18 +80,20 @@ static enum attn_status create(struct attn_store **store, const struct attn_run 
     pairs = *made;
     text = &pairs->text;
     source = &pairs->source;
-    ATTN_TRY(find_words(run, &run->text, store, text, err));
-    ATTN_TRY(find_words(run, &run->source, store, source, err));
+    ATTN_TRY(find_words(run, attn_asked_text(run), store, text, err));
+    ATTN_TRY(find_words(run, attn_asked_source(run), store, source, err));
     n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
     pairs->dims = attn_config_dims(config, 1);
     ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->from, text->n, err));
     ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->heads, n, err));
     ATTN_TRY(ATTN_STORE_ALLOC(store, pairs->sums, attn_size_mul(n, n_word), err));
-    const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
+    const struct attn_keys keys = {
+        config, attn_asked_text(run), attn_asked_source(run), NULL, text->to, source->to};
 
     for (size_t i = 0; i < n; i++)
         pairs->heads[i].sums = pairs->sums + i * n_word;
-    ATTN_TRY(attn_error_in(attn_positions_find(&run->text, from, pairs->from, err), "from", err));
+    ATTN_TRY(attn_error_in(attn_positions_find(attn_asked_text(run), from, pairs->from, err),
+                           "from", err));
     ATTN_TRY(attn_error_in(attn_positions_find_keys(&keys, to, err), "to", err));
     for (size_t i = 0; i < text->n; i++) {
         pairs->n_from += pairs->from[i];

@@ -19,6 +19,7 @@
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
+#include "run/run_pass.h"
 #include "stream/items_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
@@ -391,8 +392,8 @@ static enum attn_status find_answer(struct attn_lens_run *lens, struct attn_erro
         return ATTN_OK;
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if ((frame->config->is_encoder || frame->config->task == ATTN_TASK_TOKENS) &&
-        !attn_model_is_classifier(frame->run->model) && lens->n_query > 0) {
-        while (!attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, first))
+        !attn_model_is_classifier(attn_asked_model(frame->run)) && lens->n_query > 0) {
+        while (!attn_selection_has_query(attn_asked_selection(frame->run), ATTN_STACK_ONLY, first))
             first++;
         at = (int64_t)first;
         answer.at = (struct attn_number_list){.items = &at, .n = 1};
@@ -402,14 +403,14 @@ static enum attn_status find_answer(struct attn_lens_run *lens, struct attn_erro
 
 static const struct attn_dims *dims_of(const struct attn_lens_run *lens)
 {
-    return attn_selection_dims(lens->frame.run->selection);
+    return attn_asked_dims(lens->frame.run);
 }
 
 /* Whether the layer of AT, whose site is one of attention, has rows. */
 static bool is_shown(const struct attn_lens_run *lens, struct attn_location at)
 {
     at.head = 0;
-    return attn_selection_has_head(lens->frame.run->selection, &at);
+    return attn_selection_has_head(attn_asked_selection(lens->frame.run), &at);
 }
 
 /* Refuses layers of the encoder alone: no output layer reads it. */
@@ -433,22 +434,23 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &lens->frame;
     const struct attn_config *config = frame->config;
     struct attn_pass pass = attn_run_pass(frame->run);
-    const struct attn_site_set stream = attn_sites_join(
-        lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
-                                attn_site_of_output(attn_selection_dims(frame->run->selection))));
+    const struct attn_site_set stream =
+        attn_sites_join(lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
+                                                attn_site_of_output(attn_asked_dims(frame->run))));
     if (lens->args->reads_heads && attn_config_unread_layers(config))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a lens does not read heads of a model that has layers %s yet",
                            attn_config_unread_layers(config));
     const struct attn_watch watch = {
         .sites = lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
-        .queries = lens->is_whole ? NULL : &frame->run->request.selection.queries,
+        .queries = lens->is_whole ? NULL : &attn_asked_request(frame->run)->selection.queries,
         .capture = &frame->capture};
     const size_t n_vocab = config->n_vocab;
 
     ATTN_TRY(check_layers(lens, err));
-    lens->n_query = attn_selection_n_query(frame->run->selection);
-    lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
+    lens->n_query = attn_selection_n_query(attn_asked_selection(frame->run));
+    lens->pooled =
+        attn_config_pooled_row(config, attn_asked_text(frame->run)->ids, attn_asked_n(frame->run));
     if (frame->item && has_place(frame->item) && lens->n_query != 1 && !lens->is_whole)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
                            attn_number_list_quote(&frame->request.selection.queries).text,
@@ -470,7 +472,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (lens->args->measures != 0 && config->label_kind != ATTN_LABELS_SINGLE)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`measures` are of one distribution, and the labels of '%s' have none",
-                           attn_quote_string(attn_model_name(frame->run->model)).text);
+                           attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text);
     if (lens->args->measures & ATTN_LENS_KL)
         lens->own =
             attn_frame_alloc(frame, attn_size_mul(lens->n_query + 1, n_vocab), sizeof *lens->own);
@@ -478,7 +480,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
     ATTN_TRY(attn_frame_memory(frame, err));
     pass.options.has_logits = true;
-    pass.options.pool = frame->run->host->pool;
+    pass.options.pool = attn_host_pool(attn_asked_host(frame->run), 1e9);
     return attn_pass_start(&pass, &frame->session, err);
 }
 
@@ -540,16 +542,17 @@ static enum attn_status feed(struct attn_lens_run *lens, const float *rows, size
 {
     const struct attn_config *config = lens->frame.config;
     struct attn_session *session = lens->frame.session;
-    const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
+    const bool is_alone =
+        attn_model_is_classifier(attn_asked_model(lens->frame.run)) && !lens->is_whole;
     const struct attn_location end = attn_dims_end(dims_of(lens));
 
     if (is_alone) { /* a classifier computes logits for its first position only */
         attn_session_reset(session);
         ATTN_TRY(attn_session_feed_layer(session, &end, rows + i * config->d_model, NULL, 1, err));
     } else if (i == 0) {
-        ATTN_TRY(attn_session_feed_layer(session, &end, rows,
-                                         lens->is_whole ? lens->frame.run->text.ids : NULL,
-                                         lens->n_query, err));
+        ATTN_TRY(attn_session_feed_layer(
+            session, &end, rows, lens->is_whole ? attn_asked_text(lens->frame.run)->ids : NULL,
+            lens->n_query, err));
     }
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }
@@ -583,7 +586,7 @@ static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_len
     memset(lens->measure_sums, 0, sizeof lens->measure_sums);
     for (size_t i = 0, query = 0; i < n; i++, query++) {
         while (!lens->is_whole &&
-               !attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, query))
+               !attn_selection_has_query(attn_asked_selection(frame->run), ATTN_STACK_ONLY, query))
             query++;
         reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));
@@ -600,7 +603,7 @@ static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_len
     memcpy(lens->measured, lens->measure_sums, sizeof lens->measured);
     if (lens->is_mean && !reading.is_hidden)
         ATTN_TRY(attn_lens_append(lens, &reading, lens->sums, err));
-    return attn_host_check_canceled(frame->run->host, err);
+    return attn_host_check_canceled(attn_asked_host(frame->run), err);
 }
 
 /* Reads ROWS, the outputs of LAYER, through its map if there is one. */
@@ -644,7 +647,7 @@ static const float *last_rows(const struct attn_lens_run *lens)
     rows = attn_capture_tensor(lens->frame.capture, &at);
     if (!stream)
         return rows;
-    scale = stream->backout(lens->frame.run->model, &layer);
+    scale = stream->backout(attn_asked_model(lens->frame.run), &layer);
     at.layer = layer;
     middle = attn_capture_tensor(lens->frame.capture, &at);
     for (size_t i = 0; i < lens->n_query * lens->frame.config->d_model; i++)
@@ -717,8 +720,8 @@ static void write_head(struct attn_lens_run *lens, const struct attn_location *a
     const float *z = attn_capture_head(lens->frame.capture, at);
 
     for (size_t i = 0; i < lens->n_query; i++)
-        attn_readout_head(lens->frame.run->model, at, z + i * config->d_value, lens->scratch,
-                          lens->stream + i * config->d_model);
+        attn_readout_head(attn_asked_model(lens->frame.run), at, z + i * config->d_value,
+                          lens->scratch, lens->stream + i * config->d_model);
 }
 
 static enum attn_status read_heads(struct attn_lens_run *lens, struct attn_error *err)

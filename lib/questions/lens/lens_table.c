@@ -200,9 +200,9 @@ static void put_token(const struct attn_lens_run *lens, int32_t id, struct attn_
     const struct attn_run *run = lens->frame.run;
 
     row[ID] = attn_cell_integer(id);
-    row[TOKEN] = attn_model_has_labels(run->model)
-                     ? attn_cell_string(attn_class_label(run->model, (size_t)id))
-                     : attn_cell_token(run->tokenizer, id);
+    row[TOKEN] = attn_model_has_labels(attn_asked_model(run))
+                     ? attn_cell_string(attn_class_label(attn_asked_model(run), (size_t)id))
+                     : attn_cell_token(attn_asked_tokenizer(run), id);
 }
 
 enum attn_status attn_lens_append(struct attn_lens_run *lens,

@@ -4,17 +4,20 @@
  * If a step lacks a text, that of the previous step is used; edits are not carried over. live.js
  * does the same.
  */
-#include "run/run_internal.h"
 
+#include "live/live_story.h"
 #include "attention/attention_internal.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/text/escape.h"
 #include "base/text/number.h"
 #include "edits/edit_texts.h"
-#include "live/live_story.h"
+#include "frame/asked.h"
+#include "input/sequence.h"
 #include "params/param_internal.h"
 #include "run/run.h"
+#include "run/run_extra.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

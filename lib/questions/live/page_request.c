@@ -3,9 +3,10 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "figures/table_picture.h"
+#include "frame/asked.h"
 #include "page/page_internal.h"
 #include "predict/prediction.h"
-#include "run/host_internal.h"
+#include "run/run_extra.h"
 #include "run/run_internal.h"
 #include "tensors/format_internal.h"
 

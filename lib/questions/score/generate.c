@@ -12,6 +12,7 @@
 #include "model/config_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
+#include "run/item_extra.h"
 #include "run/layer_attention.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trials/trial.h"
@@ -168,16 +169,16 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct generator *generator = state;
     struct attn_frame *frame = &generator->frame;
     struct attn_generation *made = &generator->made;
-    const struct attn_sequence *text = &frame->run->text;
+    const struct attn_sequence *text = attn_asked_text(frame->run);
     const size_t n_vocab = frame->config->n_vocab, room = frame->config->n_ctx - text->n;
     struct attn_watch watch = {.is_silent = true, .session = &frame->session};
 
     generator->args = frame->args;
-    if (frame->config->is_encoder || attn_model_has_labels(frame->run->model)) {
-        const bool has_labels = attn_model_has_labels(frame->run->model);
+    if (frame->config->is_encoder || attn_model_has_labels(attn_asked_model(frame->run))) {
+        const bool has_labels = attn_model_has_labels(attn_asked_model(frame->run));
 
         attn_error_set(err, ATTN_INVALID, "'%s' %s, not the next token",
-                       attn_quote_string(attn_model_name(frame->run->model)).text,
+                       attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text,
                        has_labels ? "predicts labels"
                                   : "is an encoder: it predicts tokens at their own positions");
         attn_error_hint(err, has_labels ? "`top` of a run shows them"
@@ -192,9 +193,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(check_stacks(frame, err));
     if (attn_config_looks_both_ways(frame->config))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' looks both ways: it has no next token",
-                           attn_quote_string(attn_model_name(frame->run->model)).text);
-    ATTN_TRY(attn_session_check_next(frame->run->attention.layers, frame->config, err));
-    if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
+                           attn_quote_string(attn_model_name(attn_asked_model(frame->run))).text);
+    ATTN_TRY(attn_session_check_next(attn_run_attention(frame->run), frame->config, err));
+    if (generator->args->n_stop > 0 && !attn_asked_tokenizer(frame->run)) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a stop text is given, but the tokens have no text");
     }
@@ -242,7 +243,8 @@ static size_t count_kept(const struct attn_generate_args *args, const struct att
 
 static int32_t draw(struct generator *generator, const float *logits)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(generator->frame.run->host->options.isa);
+    const struct attn_kernels *kernels =
+        attn_kernels_find(attn_host_opened_with(generator->frame.host)->isa);
     const size_t n = generator->frame.config->n_vocab;
     const double scale = fmin(1 / generator->args->temperature, (double)FLT_MAX);
     const float largest = logits[attn_logits_first(logits, n)];
@@ -270,7 +272,7 @@ static int32_t draw(struct generator *generator, const float *logits)
 static int32_t choose_first(struct generator *generator, const float *logits)
 {
     const struct attn_stack_config *stack = &generator->frame.config->stack;
-    const bool is_begin = generator->frame.run->text.n == 1 && generator->made.n == 0;
+    const bool is_begin = attn_asked_n(generator->frame.run) == 1 && generator->made.n == 0;
 
     if (stack->has_encoder && is_begin && stack->forced_begin_id >= 0)
         return stack->forced_begin_id;
@@ -305,10 +307,10 @@ static bool is_end(const struct generator *generator, int32_t id)
     for (size_t i = 0; i < config->n_end_id; i++)
         if (config->end_ids[i] == id)
             return true;
-    if (config->n_end_id > 0 || !generator->frame.run->tokenizer ||
-        !attn_tokenizer_is_special(generator->frame.run->tokenizer, id))
+    if (config->n_end_id > 0 || !attn_asked_tokenizer(generator->frame.run) ||
+        !attn_tokenizer_is_special(attn_asked_tokenizer(generator->frame.run), id))
         return false;
-    token = attn_tokenizer_token(generator->frame.run->tokenizer, id, &size);
+    token = attn_tokenizer_token(attn_asked_tokenizer(generator->frame.run), id, &size);
     return size == strlen("<|endoftext|>") && memcmp(token, "<|endoftext|>", size) == 0;
 }
 
@@ -316,14 +318,14 @@ static bool is_end(const struct generator *generator, int32_t id)
 
 static enum attn_status append_text(struct generator *generator, int32_t id, struct attn_error *err)
 {
-    const struct attn_tokenizer *tokenizer = generator->frame.run->tokenizer;
+    const struct attn_tokenizer *tokenizer = attn_asked_tokenizer(generator->frame.run);
     size_t size = 0;
     const char *token;
 
     if (!tokenizer)
         return ATTN_OK;
     token = attn_tokenizer_token(tokenizer, id, &size);
-    if (generator->frame.run->text.is_word_level)
+    if (attn_asked_text(generator->frame.run)->is_word_level)
         attn_buffer_append_char(&generator->text, ' ');
     if (token)
         attn_buffer_append(&generator->text, token, size);
@@ -394,7 +396,7 @@ static enum attn_status show(struct generator *generator, int32_t id, size_t end
         return ATTN_OK;
     generator->n_shown = end > begin ? end : begin;
     return attn_call_status(generator->args->on_token(generator->args->user, id,
-                                                      generator->frame.run->tokenizer
+                                                      attn_asked_tokenizer(generator->frame.run)
                                                           ? generator->text.data + begin
                                                           : NULL,
                                                       generator->n_shown - begin, err),
@@ -447,7 +449,7 @@ static enum attn_status make_tokens(struct generator *generator, struct attn_err
         if (!is_over)
             ATTN_TRY(attn_session_feed(generator->frame.session,
                                        &made->ids[made->n_prompt + made->n - 1], 1, err));
-        ATTN_TRY(attn_host_check_canceled(generator->frame.run->host, err));
+        ATTN_TRY(attn_host_check_canceled(attn_asked_host(generator->frame.run), err));
     }
     return show(generator, -1, generator->text.size, err);
 }
@@ -458,7 +460,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     ATTN_TRY(attn_error_at(make_tokens(generator, err), ATTN_STAGE_MODEL, err));
     attn_trial_note_idle(generator->frame.run, generator->frame.session);
-    if (generator->frame.run->tokenizer) {
+    if (attn_asked_tokenizer(generator->frame.run)) {
         generator->made.text = generator->text.data;
         generator->made.n_text = generator->text.size;
         generator->text = (struct attn_buffer){0};
@@ -521,7 +523,7 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
         log_probs[i] = made->log_probs[i];
         sum += log_probs[i];
     }
-    if (generator->frame.run->tokenizer)
+    if (attn_asked_tokenizer(generator->frame.run))
         row[CONTINUATION] = attn_cell_text(generator->text.size > 0 ? generator->text.data : "",
                                            generator->text.size);
     row[LOG_PROB] = attn_cell_real(sum);

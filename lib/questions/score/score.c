@@ -9,6 +9,7 @@
 #include "base/text/given.h"
 #include "frame/frame.h"
 #include "frame/questions_internal.h"
+#include "input/talk.h"
 #include "kernels/kernels.h"
 #include "predict/logits.h"
 #include "talk/chat.h"
@@ -277,11 +278,12 @@ static void score_row(void *context, size_t task, int worker)
     double *numbers = text->numbers + at * N_NUMBER, total;
 
     (void)worker;
-    if (at < text->from || at >= text->n || !attn_picture_prompt_is_scored(&text->run->text, at))
+    if (at < text->from || at >= text->n ||
+        !attn_picture_prompt_is_scored(attn_asked_text(text->run), at))
         return;
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n, NULL);
-    text->surprisal[at] = total - (double)logits[text->run->text.ids[at]];
-    numbers[RANK_NUMBER] = attn_logits_place(logits, n, text->run->text.ids[at]);
+    text->surprisal[at] = total - (double)logits[attn_asked_text(text->run)->ids[at]];
+    numbers[RANK_NUMBER] = attn_logits_place(logits, n, attn_asked_text(text->run)->ids[at]);
     numbers[TOP_NUMBER] = top;
     numbers[TOP_PROB_NUMBER] = attn_exp((double)logits[top] - total);
 }
@@ -344,8 +346,9 @@ static enum attn_status append_token(struct scoring *scoring, const struct attn_
 
 size_t attn_score_first(const struct attn_item_result *result)
 {
-    return result->text->seen.n_picture > 0 ? 0
-                                            : attn_chat_answer(&result->run->chat, result->text);
+    return result->text->seen.n_picture > 0
+               ? 0
+               : attn_chat_answer(attn_asked_chat(result->run), result->text);
 }
 
 /* Appends the rows of the text (attn_answer_fn). */
@@ -361,7 +364,7 @@ static enum attn_status find_rows(void *user, struct attn_item_result *result,
     if (!is_scored) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' reads a prompt in both directions: only tokens of an answer have a score",
-                    attn_quote_string(attn_model_name(result->run->model)).text);
+                    attn_quote_string(attn_model_name(attn_asked_model(result->run))).text);
         return attn_error_hint(err, "`continuation TEXT` gives an answer");
     }
     for (size_t i = attn_score_first(result); i < text->n; i++)

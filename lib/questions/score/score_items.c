@@ -9,7 +9,9 @@
 #include "frame/frame.h"
 #include "frame/questions_internal.h"
 #include "input/position.h"
+#include "input/talk.h"
 #include "predict/logits.h"
+#include "run/run_pass.h"
 #include "stream/items_internal.h"
 #include "tokenizer/words.h"
 #include "trials/trial.h"
@@ -192,7 +194,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
     if (sum.n_token == 0)
         return attn_error_set(
             err, ATTN_INVALID, "%s",
-            result->run->text.seen.region
+            attn_asked_text(result->run)->seen.region
                 ? "no token of its prompt has a score, and it has no 'continuation'"
             : scoring->frame.config->is_encoder
                 ? "it has special tokens alone, and these have no score"
@@ -296,9 +298,9 @@ static const struct attn_number_list *find_region(const struct attn_item *item,
 {
     const struct attn_number_list *spec = attn_item_place(item, name);
 
-    for (size_t i = 0; !spec && i < run->chat.places.n; i++)
-        if (strcmp(run->chat.places.items[i].name, name) == 0)
-            spec = &run->chat.places.items[i].spec;
+    for (size_t i = 0; !spec && i < attn_asked_chat(run)->places.n; i++)
+        if (strcmp(attn_asked_chat(run)->places.items[i].name, name) == 0)
+            spec = &attn_asked_chat(run)->places.items[i].spec;
     return spec;
 }
 
@@ -402,7 +404,7 @@ static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_it
                   "'%s' or its foil is several tokens: the sum of their log probabilities",
                   attn_quote_string(last[0].text).text);
     scoring->has_noted_tokens = true;
-    *result->spaces = result->run->asked.spaces;
+    *result->spaces = *attn_run_spaces(result->run);
     result->metric = attn_answer_metric_name(metric);
     if (n > 1 || scoring->args->answer.metric == ATTN_ANSWER_AUTO) /* else it has no `right` */
         result->chosen = attn_item_chosen(scoring->args->answer.metric, result->metric, n > 1);

@@ -11,9 +11,10 @@
 #include "base/text/utf8.h"
 #include "frame/questions_internal.h"
 #include "frame/text_words.h"
+#include "input/talk.h"
 #include "kernels/kernels.h"
 #include "predict/logits.h"
-#include "run/run_internal.h"
+#include "run/run_pass.h"
 #include "score/score_internal.h"
 #include "stream/items_internal.h"
 #include "stream/token_reader.h"
@@ -106,7 +107,7 @@ static void read_logits(void *context, size_t task, int worker)
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n, &sums);
     space = -attn_log(sums.masked) / M_LN2;
     if (at < text->n) {
-        const int32_t id = text->run->text.ids[at];
+        const int32_t id = attn_asked_text(text->run)->ids[at];
 
         text->surprisal[at] = total - (double)logits[id];
         *number_of(reading, at, OF_ENTROPY) = sums.entropy / M_LN2;
@@ -125,8 +126,8 @@ static enum attn_status read_stream(struct reading *reading, const struct attn_t
                                     struct attn_error *err)
 {
     const struct attn_token_text *text = reading->text;
-    const struct attn_config *config = attn_model_config(text->run->model);
-    const struct attn_location end = attn_dims_end(attn_selection_dims(text->run->selection));
+    const struct attn_config *config = attn_model_config(attn_asked_model(text->run));
+    const struct attn_location end = attn_dims_end(attn_asked_dims(text->run));
     const size_t n_vocab = config->n_vocab;
 
     for (size_t begin = 0, n; begin < event->n_row; begin += n) {
@@ -143,7 +144,9 @@ static enum attn_status read_stream(struct reading *reading, const struct attn_t
                 continue;
             ATTN_TRY(attn_session_logits_at(reading->lens, i, 1, reading->logits, err));
             *number_of(reading, at, OF_LENS + (size_t)event->at.layer) =
-                attn_logits_surprisal(reading->logits, n_vocab, text->run->text.ids[at]) / M_LN2;
+                attn_logits_surprisal(reading->logits, n_vocab,
+                                      attn_asked_text(text->run)->ids[at]) /
+                M_LN2;
         }
     }
     return ATTN_OK;
@@ -193,7 +196,7 @@ static void read_pattern(struct reading *reading, const struct attn_trace_event 
 {
     const size_t n = reading->text->n;
     const size_t head =
-        (size_t)event->at.layer * attn_model_config(reading->text->run->model)->n_head +
+        (size_t)event->at.layer * attn_model_config(attn_asked_model(reading->text->run))->n_head +
         (size_t)event->at.head;
     float *last = reading->before + head * n; /* the row before */
     const float *before = last;
@@ -246,7 +249,7 @@ static void end(void *state)
 
 static enum attn_status begin_attention(struct reading *reading, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(reading->text->run->model);
+    const struct attn_config *config = attn_model_config(attn_asked_model(reading->text->run));
     const size_t n = reading->text->n, n_head = config->n_layer * config->n_head;
 
     ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->before, attn_size_mul(n_head, n), err));
@@ -263,7 +266,7 @@ static enum attn_status begin_attention(struct reading *reading, struct attn_err
 
 static enum attn_status begin_lens(struct reading *reading, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(reading->text->run->model);
+    const struct attn_config *config = attn_model_config(attn_asked_model(reading->text->run));
     struct attn_pass pass = attn_run_pass(reading->text->run);
 
     ATTN_TRY(ATTN_STORE_ALLOC(&reading->store, reading->stream, (size_t)LENS_ROWS * config->d_model,

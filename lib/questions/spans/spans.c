@@ -404,11 +404,11 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
     size_t first;
 
     spans->run = frame->run;
-    spans->n = spans->n_prompt = frame->run->text.n;
-    if (spans->run->text.seen.n_picture > 0)
-        spans->n_prompt = spans->run->text.seen.n_prompt;
+    spans->n = spans->n_prompt = attn_asked_n(frame->run);
+    if (attn_asked_text(spans->run)->seen.n_picture > 0)
+        spans->n_prompt = attn_asked_text(spans->run)->seen.n_prompt;
     if (args->n_generated == 0) {
-        first = attn_chat_answer(&frame->run->chat, &frame->run->text);
+        first = attn_chat_answer(attn_asked_chat(frame->run), attn_asked_text(frame->run));
         spans->n_prompt = first > 0 && !spans->has_queries ? first : spans->n_prompt;
         return ATTN_OK;
     }
@@ -421,14 +421,14 @@ static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_open(frame->host, NULL, &request, &frame->other, err));
     spans->run = frame->other;
-    spans->n = spans->run->text.n;
+    spans->n = attn_asked_n(spans->run);
     return ATTN_OK;
 }
 
 /* Lists the heads: those that attend to the source, if one of them is selected. */
 static enum attn_status list_heads(struct attn_spans_run *spans, struct attn_error *err)
 {
-    const struct attn_selection *selection = spans->frame.run->selection;
+    const struct attn_selection *selection = attn_asked_selection(spans->frame.run);
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_parts *heads = &spans->heads;
     size_t n = 0;
@@ -460,8 +460,9 @@ static enum attn_status list_rows(struct attn_spans_run *spans, struct attn_erro
     ATTN_TRY(attn_frame_memory(frame, err));
     memset(spans->keys.rest, 1, spans->keys.n);
     for (size_t i = 0; i < spans->n; i++)
-        if (has_answer ? i + 1 >= spans->n_prompt && i + 1 < spans->n
-                       : attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, i))
+        if (has_answer
+                ? i + 1 >= spans->n_prompt && i + 1 < spans->n
+                : attn_selection_has_query(attn_asked_selection(frame->run), ATTN_STACK_ONLY, i))
             spans->queries[spans->n_query++] = i;
     spans->n_step = spans->args->by == ATTN_SPANS_BY_STEP ? spans->n_query : 1;
     return ATTN_OK;
@@ -606,7 +607,7 @@ static enum attn_status append_group(struct attn_spans_run *spans, const struct 
 /* Appends a row for each head, query and span. */
 static enum attn_status append_steps(struct attn_spans_run *spans, struct attn_error *err)
 {
-    const struct attn_sequence *text = &spans->run->text;
+    const struct attn_sequence *text = attn_asked_text(spans->run);
     const size_t n_row = spans->n_span + ATTN_SPANS_N_MORE;
 
     for (size_t k = 0; k < spans->heads.n * spans->n_step * n_row; k++) {
@@ -635,7 +636,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`effect` hides a span from attention, and layers of '%s' mix tokens by "
                            "a state or a convolution, too: `by head` has the effect of each head",
-                           attn_quote_string(attn_model_name(spans->run->model)).text);
+                           attn_quote_string(attn_model_name(attn_asked_model(spans->run))).text);
     ATTN_TRY(attn_spans_read(spans, err));
     if (by == ATTN_SPANS_BY_STEP)
         return append_steps(spans, err);

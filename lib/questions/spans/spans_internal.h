@@ -81,7 +81,7 @@ struct attn_spans_run {
 static inline const struct attn_sequence *attn_spans_keys(const struct attn_spans_run *spans,
                                                           const struct attn_run *run)
 {
-    return spans->is_of_source ? &run->source : &run->text;
+    return spans->is_of_source ? attn_asked_source(run) : attn_asked_text(run);
 }
 
 /* Finds the tokens of each span in the source, or in the text without its answer. */

@@ -7,6 +7,7 @@
 #include "base/text/glob.h"
 #include "base/text/list.h"
 #include "input/position.h"
+#include "input/talk.h"
 #include "stream/items_internal.h"
 #include "towers/prompt/picture_prompt.h"
 
@@ -56,7 +57,8 @@ static enum attn_status add_regions(struct attn_spans_run *spans, size_t *capaci
 {
     const char *list = spans->args->spans ? spans->args->spans : "picture,question";
 
-    if (spans->frame.run->text.seen.n_picture == 0 || (!spans->args->spans && spans->n_span > 0))
+    if (attn_asked_text(spans->frame.run)->seen.n_picture == 0 ||
+        (!spans->args->spans && spans->n_span > 0))
         return ATTN_OK;
     for (enum attn_region region = 0; region < ATTN_N_REGION; region++) {
         const char *name = attn_region_name(region);
@@ -78,15 +80,17 @@ static enum attn_status find_message(struct attn_spans_run *spans, size_t i,
 {
     enum { NAME_SIZE = ATTN_ROLE_SIZE + 24 };
     const struct attn_run *run = spans->frame.run;
-    const struct attn_talk_span *message = &run->chat.messages[i];
+    const struct attn_talk_span *message = &attn_asked_chat(run)->messages[i];
     char *name = attn_frame_alloc(&spans->frame, NAME_SIZE, 1);
-    int64_t *tokens = attn_frame_alloc(&spans->frame, run->text.encoding.n, sizeof *tokens);
+    int64_t *tokens =
+        attn_frame_alloc(&spans->frame, attn_asked_text(run)->encoding.n, sizeof *tokens);
 
     ATTN_TRY(attn_frame_memory(&spans->frame, err));
     snprintf(name, NAME_SIZE, "%zu_%s", i, *message->role ? message->role : "message");
     *place = (struct attn_item_place){
         name,
-        {.items = tokens, .n = attn_chat_tokens(&run->text, message->begin, message->end, tokens)}};
+        {.items = tokens,
+         .n = attn_chat_tokens(attn_asked_text(run), message->begin, message->end, tokens)}};
     return ATTN_OK;
 }
 
@@ -98,11 +102,12 @@ static enum attn_status add_messages(struct attn_spans_run *spans, size_t *capac
     const struct attn_run *run = spans->frame.run;
     const char *list = spans->args->spans;
     /* the last message may be the answer */
-    const size_t n =
-        run->chat.n - (run->text.n_given == 0 && spans->run == run && spans->n_prompt < spans->n);
+    const size_t n = attn_asked_chat(run)->n - (attn_asked_text(run)->n_given == 0 &&
+                                                spans->run == run && spans->n_prompt < spans->n);
     struct attn_item_place place;
 
-    if (spans->is_of_source || run->text.seen.n_picture > 0 || (!list && spans->n_span > 0))
+    if (spans->is_of_source || attn_asked_text(run)->seen.n_picture > 0 ||
+        (!list && spans->n_span > 0))
         return ATTN_OK;
     for (size_t i = 0; i < n; i++) {
         ATTN_TRY(find_message(spans, i, &place, err));

@@ -74,8 +74,9 @@ static size_t largest_of(const struct attn_spans_run *spans)
 /* Whether KEY, a token of the text or of the source, is the token after QUERY. */
 static bool is_next(const struct attn_spans_run *spans, size_t key, size_t query)
 {
-    const struct attn_sequence *text = &spans->run->text;
-    const struct attn_token_bytes *keys = &spans->run->source.tokens, *tokens = &text->tokens;
+    const struct attn_sequence *text = attn_asked_text(spans->run);
+    const struct attn_token_bytes *keys = &attn_asked_source(spans->run)->tokens,
+                                  *tokens = &text->tokens;
 
     if (!spans->is_of_source)
         return text->ids[key] == text->ids[query + 1];
@@ -108,9 +109,9 @@ static void take_parked(struct attn_spans_run *spans, struct attn_span_sums *sum
 static void measure(const struct attn_spans_run *spans, size_t query, size_t largest,
                     struct attn_span_sums *sums)
 {
-    const bool has_tokens = spans->is_of_source
-                                ? spans->run->source.tokens.bytes && spans->run->text.tokens.bytes
-                                : spans->run->text.ids != NULL;
+    const bool has_tokens = spans->is_of_source ? attn_asked_source(spans->run)->tokens.bytes &&
+                                                      attn_asked_text(spans->run)->tokens.bytes
+                                                : attn_asked_text(spans->run)->ids != NULL;
     const double new = weight_of_new(spans, query);
     size_t n_visible = 0, seen;
     double total = 0, share;
@@ -331,7 +332,7 @@ static enum attn_status replace_ids(struct neutral *neutral, struct attn_input *
 {
     const struct attn_spans_run *spans = neutral->spans;
     const struct attn_input *given = &spans->args->neutral;
-    const int32_t *ids = spans->run->text.ids;
+    const int32_t *ids = attn_asked_text(spans->run)->ids;
     const size_t first = spans->queries[0], end = spans->queries[spans->n_query - 1] + 1;
     const size_t n_id = given->n_id;
 
@@ -358,8 +359,9 @@ static enum attn_status replace_text(struct neutral *neutral, struct attn_input 
                                      size_t *end, struct attn_error *err)
 {
     const struct attn_spans_run *spans = neutral->spans;
-    const struct attn_input *given = &spans->args->neutral, *old = spans->run->text.input;
-    const struct attn_encoding *encoding = &spans->run->text.encoding;
+    const struct attn_input *given = &spans->args->neutral,
+                            *old = attn_asked_text(spans->run)->input;
+    const struct attn_encoding *encoding = &attn_asked_text(spans->run)->encoding;
     size_t from, to;
 
     if (encoding->n == 0 || old->pair)
@@ -389,13 +391,13 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     struct attn_spans_run *spans = neutral->spans;
     struct attn_request request = spans->frame.request;
     const size_t first = spans->queries[0];
-    const int32_t *ids = spans->run->text.ids;
+    const int32_t *ids = attn_asked_text(spans->run)->ids;
     size_t at = 0, end = 0;
 
     if (spans->queries[spans->n_query - 1] - first + 1 != spans->n_query)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`neutral` takes the place of the queries, which are not neighbours");
-    if (spans->run->text.seen.n_picture > 0)
+    if (attn_asked_text(spans->run)->seen.n_picture > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`neutral` takes the place of the queries of a text, and this one has a "
                            "picture");
@@ -405,7 +407,7 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL;
     ATTN_TRY(attn_run_open(spans->frame.host, NULL, &request, &neutral->run, err));
-    const struct attn_sequence *text = &neutral->run->text;
+    const struct attn_sequence *text = attn_asked_text(neutral->run);
 
     if (text->n <= first || (ids && memcmp(ids, text->ids, first * sizeof *ids) != 0))
         return attn_refuse(err, ATTN_STAGE_INPUT,
