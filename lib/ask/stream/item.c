@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "input/position.h"
 #include "input/sequence.h"
+#include "run/run_internal.h"
 #include "stream/record_reader.h"
 
 #include <stdio.h>

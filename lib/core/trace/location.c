@@ -1,4 +1,4 @@
-/* location.c - see location_internal.h, places_internal.h and blocks_internal.h. */
+/* location.c - see location_extra.h, places_extra.h and blocks_internal.h. */
 #include "trace/location_extra.h"
 
 #include "tables/table_internal.h"

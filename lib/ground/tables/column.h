@@ -129,7 +129,7 @@ struct attn_column {
     unsigned traits;
     uint64_t shown; /* of a question: the flags of which one must hold (frame/frame.h); 0: always */
     const char *help;     /* what it is, without a full stop; NULL: as its role or quantity says */
-    unsigned since; /* later than 1.0: added by version 1.SINCE (ATTN_COLUMN_PREFIX) */
+    unsigned since;       /* later than 1.0: added by version 1.SINCE (ATTN_COLUMN_PREFIX) */
     const void *later[5]; /* NULL: reserved for fields of later versions */
 };
 
