@@ -9,10 +9,24 @@
 
 /* What it sees */
 #include "frame/asked.h"
+#include "model/model_extra.h"
 #include "run/host_extra.h"
 #include "run/item_extra.h"
+#include "tokenizer/tokenizer_extra.h"
+
+/* Places, sites and rows */
 #include "trace/location_extra.h"
 #include "trace/places_extra.h"
 #include "trace/rows_extra.h"
+#include "trace/selection_extra.h"
+#include "trace/site_extra.h"
+#include "trace/site_set.h"
+
+/* Inputs, edits, feeds and answers */
+#include "edits/intervention_extra.h"
+#include "forward/session_extra.h"
+#include "input/input_extra.h"
+#include "predict/answer_extra.h"
+#include "predict/logits.h"
 
 #endif

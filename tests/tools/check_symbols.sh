@@ -14,7 +14,7 @@ trap 'rm -r "$scratch"' EXIT
 # ATTN_API becomes an attribute; the name is the last word before the first parenthesis after it.
 declared_in() {
     ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib @lib/folders -x c "lib/$1" | tr '\n' ' ' | tr ';' '\n' |
-        sed -nE 's/^.*visibility\("default"\)\)\)([^(]*[^A-Za-z0-9_(])?([A-Za-z_][A-Za-z0-9_]*) *(\(.*)?$/\2/p' |
+        sed -nE 's/^.*visibility\("default"\)\)\)([^(]*[^A-Za-z0-9_(])?([A-Za-z_][A-Za-z0-9_]*) *([[(].*)?$/\2/p' |
         LC_ALL=C sort -u
 }
 

@@ -19,7 +19,7 @@ list_header() { # HEADER
         function first(s) { if (match(s, /[.;:] /)) s = substr(s, 1, RSTART); sub(/[;:]$/, ".", s); return s }
         in_comment { if (/\*\//) in_comment = 0; sub(/\*\//, ""); sub(/^ *\* ?/, ""); text = text " " $0; next }
         /^\/\*/ { text = $0; in_comment = !/\*\//; next }
-        /^ATTN_API / { declaration = ""; taking = 1 }
+        /^(ATTN_API|extern ATTN_EXPORTED) / { declaration = ""; taking = 1 }
         taking {
             line = $0
             note = ""
@@ -27,9 +27,9 @@ list_header() { # HEADER
             declaration = declaration " " line
             if (line ~ /; *$/) {
                 taking = 0
-                declaration = tidy(declaration); sub(/^ATTN_API /, "", declaration)
+                declaration = tidy(declaration); sub(/^(ATTN_API|extern ATTN_EXPORTED) /, "", declaration)
                 sub(/ ATTN_[A-Z_]+\(.*\);$/, ";", declaration)
-                name = declaration; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
+                name = declaration; sub(/[([;].*/, "", name); sub(/.*[ *]/, "", name)
                 said = first(tidy(note == "" ? text : note)); gsub(/\|/, "\\|", said)
                 if (said == "" && name ~ /_(free|release)$/) said = "Frees it."
                 if (text !~ /^[\/* ]*(Return|Set|Read|Write) /) text = "" # the comment is of this function alone

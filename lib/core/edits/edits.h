@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/status_internal.h"
-#include "edits/intervention.h"
+#include "edits/intervention_extra.h"
 #include "forward/session.h"
 #include "input/before.h"
 
@@ -104,9 +104,6 @@ bool attn_edits_name_tower(const struct attn_request_edits *edits);
 /* Refuses functions among EDITS, for WHAT, which runs the model more than once, side by side. */
 enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *edits,
                                              const char *what, struct attn_error *err);
-
-/* Whether an edit of EDITS names positions of the text. */
-bool attn_edits_name_positions(const struct attn_request_edits *edits);
 
 /* Checks that a model can have EDITS with some text. LAYERS is the attention of each layer; NULL:
  * the model's own. Words, positions and lengths are not checked, because they depend on the text.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "edits/edits.h"
-#include "edits/intervention.h"
+#include "edits/intervention_extra.h"
 #include "params/param.h"
 #include "trace/model_stack.h"
 #include "trace/selection.h"
@@ -131,11 +131,3 @@ void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *
 
 /* The parameters of a struct attn_edit_texts (edit_texts.h). */
 extern const struct attn_param_list attn_edit_params;
-
-/* Reads TEXT in the form of OP (edits/edit_texts.h); of ZERO an item of `ablate`, whose word may
- * set another ablation. MODEL may be NULL. *intervention is unchanged on failure. */
-enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
-                                        const struct attn_model *model,
-                                        struct attn_intervention *intervention,
-                                        struct attn_error *err);
-void attn_intervention_release(struct attn_intervention *intervention); /* {0} is allowed */

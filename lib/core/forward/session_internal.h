@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "forward/forward_internal.h"
 #include "forward/session.h"
+#include "forward/session_extra.h"
 #include "forward/session_pack.h"
 #include "model/embedding.h"
 
@@ -94,15 +95,6 @@ enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);
 
-/* Feeds the rows X [n, d_model] as resid_pre of the layer of AT, positions included; after the last
- * layer (attn_dims_end) only the output follows. Otherwise like attn_session_feed_embeddings. The
- * bits are those of a whole feed that had X at this place. ATTN_POOLING_LAST needs the tokens IDS
- * [n] to find padding; NULL: there is no padding. Returns ATTN_INVALID with dropout. Not for use
- * with reads_once. */
-enum attn_status attn_session_feed_layer(struct attn_session *session,
-                                         const struct attn_location *at, const float *x,
-                                         const int32_t *ids, size_t n, struct attn_error *err);
-
 /* Feeds the embeddings X [n, d_embed] of the sequence ROWS, like attn_session_feed_embeddings; for
  * pictures X includes [CLS] and registers. The types and positions of ROWS are added. */
 enum attn_status attn_session_feed_rows(struct attn_session *session,
@@ -155,11 +147,6 @@ size_t attn_session_n_edited_row(const struct attn_session *session);
  * sequences in the last feed. Values that are not computed do not count. */
 bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit);
 
-/* Checks that tokens can be fed after a text, with the attention of LAYERS. Returns ATTN_INVALID
- * with the stage ATTN_STAGE_OPTIONS if not. */
-enum attn_status attn_session_check_next(const struct attn_attention *layers,
-                                         const struct attn_config *config, struct attn_error *err);
-
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 
 /* The input of a feed that starts in the middle: the stream into a layer, or also its z. */
@@ -191,8 +178,3 @@ enum attn_status attn_session_unembed(struct attn_session *session, const float 
 
 /* Returns how many rows of sequence number SEQUENCE of the last feed edits have changed. */
 size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
-
-/* Computes the natural log-probability of token ID after the last position: logits[id] - ln sum
- * exp(logits). */
-enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
-                                              double *log_probability, struct attn_error *err);

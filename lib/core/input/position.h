@@ -38,6 +38,7 @@
 /* clang-format on */
 #pragma once
 
+#include "input/input_extra.h"
 #include "input/sequence.h"
 #include "params/param.h"
 #include "trace/lists.h"
@@ -58,12 +59,6 @@ enum attn_status attn_places_check(const struct attn_places *places, struct attn
  * (the message lists its positions), and if tokens have no text. */
 enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
                                        char **numbers, struct attn_error *err);
-
-/* Sets the FLAGS [T] of the positions in LIST to 1 and leaves the others unchanged. Errors have the
- * stage ATTN_STAGE_OPTIONS, as for the next two functions. */
-enum attn_status attn_positions_find(const struct attn_sequence *sequence,
-                                     const struct attn_number_list *list, unsigned char *flags,
-                                     struct attn_error *err);
 
 /* Finds the one position that LIST names: a number, or the last token of a word. FIELD is the
  * field's name in messages, "at". */

@@ -6,6 +6,7 @@
 #include "formats/ndarray.h"
 #include "forward/session_internal.h"
 #include "input/input.h"
+#include "input/input_extra.h"
 #include "input/reader.h"
 #include "input/seen.h"
 #include "model/embedding.h"
@@ -70,11 +71,6 @@ struct attn_sequence {
     bool has_residues;  /* tokens can be named by letter and position: K17 */
     bool is_word_level; /* the tokenizer splits words at white space, which no token contains */
 };
-
-/* Whether INPUT has anything to read as a sequence, and whether that is text, which needs a
- * tokenizer. */
-bool attn_input_is_given(const struct attn_input *input);
-bool attn_input_is_text(const struct attn_input *input);
 
 /* Moves the key mask of INPUT to SOURCE, whose keys it applies to if SOURCE is given. */
 void attn_input_give_key_mask(struct attn_input *input, struct attn_input *source);

@@ -4,18 +4,10 @@
 
 #include "base/status_internal.h"
 #include "input/input.h"
+#include "input/input_extra.h"
 #include "tokenizer/tokenizer.h"
 
 struct attn_sequence;
-
-/* Initialize with = {0}: no space is missing or superfluous. */
-struct attn_spaces {
-    /* Which text would be glued to the preceding word: "target", "foil" or "continuation"; NULL if
-     * no text would be. */
-    const char *what;
-    const char *text; /* its text; borrowed */
-    bool is_at_end;   /* the text ends in a space */
-};
 
 enum { ATTN_SPACES_MESSAGE_SIZE = 512 };
 

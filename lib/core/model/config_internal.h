@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "model/config.h"
 #include "model/config_fields.h"
+#include "model/model_extra.h"
 
 /* Limits for sizes from files: large enough for any model, and small enough that the product of two
  * fits into size_t. */
@@ -276,12 +277,6 @@ enum attn_status attn_config_set_activation(const struct attn_json *json, const 
 /* Returns the number by which files name the weights of LAYER: its own, or that of its group. */
 size_t attn_config_weights_layer(const struct attn_config *config, size_t layer);
 
-/* Returns the position whose row is pooled, in a sequence of N positions: 0, or the last one that
- * is not padding. For text_embed and image_embed: [CLS] of a picture; for a text IDS the end token
- * or, as in transformers, its first token if it has no end token; for embeddings (IDS is NULL) the
- * last row. */
-size_t attn_config_pooled_row(const struct attn_config *config, const int32_t *ids, size_t n);
-
 /* Returns how many rows of the last layer the answer depends on: 1, and *first is that row, or all
  * N. */
 size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *ids, size_t n,
@@ -327,9 +322,6 @@ extern const struct attn_config_field attn_config_fields[];
 /* Returns the value of FIELD in CONFIG, as attn_config_value does. */
 struct attn_cell attn_config_cell(const struct attn_config *config,
                                   const struct attn_config_field *field);
-
-/* Whether at least one layer attends to a source. */
-bool attn_config_has_cross(const struct attn_config *config);
 
 /* Whether the norms of CONFIG subtract the mean. If not, they are RMS norms. */
 static inline bool attn_config_norms_mean(const struct attn_config *config)

@@ -6,6 +6,7 @@
 #include "kernels/gemm_internal.h"
 #include "model/builtin.h"
 #include "model/model.h"
+#include "model/model_extra.h"
 #include "model/weights.h"
 
 #include <stdatomic.h>
@@ -229,10 +230,6 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
 enum attn_status attn_model_check_types(const struct attn_model *model, const int32_t *types,
                                         size_t n, struct attn_error *err);
 
-/* Reads row ID of the embedding as float32 into X [De], scaled and normalized as the model does. */
-void attn_model_row(const struct attn_model *model, const struct attn_kernels *kernels, int32_t id,
-                    float *x);
-
 /* Reads the embedding rows of a text IDS [n] into X [n, De], with token dropout, which depends on
  * the whole text. */
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
@@ -249,9 +246,6 @@ const struct attn_adapter *attn_model_adapter(const struct attn_model *model);
 
 /* Returns the GGUF file of the model, borrowed; NULL if its files are safetensors. */
 const struct attn_bundle *attn_model_bundle(const struct attn_model *model);
-
-/* Returns the number format in which sessions multiply the weights, from attn_model_options. */
-enum attn_compute attn_model_compute(const struct attn_model *model);
 
 struct attn_builtin_model {
     const char *name;

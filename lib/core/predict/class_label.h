@@ -3,14 +3,9 @@
 #pragma once
 
 #include "model/model.h"
+#include "predict/answer_extra.h"
 
 #include <stdbool.h>
-
-/* Whether MODEL has one row of logits for a whole text or picture. */
-bool attn_model_is_classifier(const struct attn_model *model);
-
-/* Whether the logits of MODEL belong to labels, of a whole input or of each token. */
-bool attn_model_has_labels(const struct attn_model *model);
 
 /* Whether MODEL has only one label, so that a target is optional. */
 bool attn_model_has_one_label(const struct attn_model *model);

@@ -1,5 +1,8 @@
-/* logits.h - the order of tokens by their logits. For the files of this layer and above. */
-#pragma once
+/* logits.h - the order of tokens by their logits. */
+#ifndef ATTN_PREDICT_LOGITS_H
+#define ATTN_PREDICT_LOGITS_H
+
+#include "base/api.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,19 +16,21 @@ struct attn_scored {
 /* Sorts the tokens of LOGITS [n] into RANKED [2 * n]: the most probable first, equal ones by their
  * ids, NaN last. The second half of RANKED is scratch. Returns the sum of exp(logit - first logit),
  * which normalizes these terms to probabilities. */
-double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
+ATTN_API double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
 
 /* Returns the most probable token of LOGITS [n]; of equal ones, the first. NaN counts as the least
  * probable. */
-int32_t attn_logits_first(const float *logits, size_t n);
+ATTN_API int32_t attn_logits_first(const float *logits, size_t n);
 
 /* Returns the index of the largest of N numbers, which lie STEP floats apart. Ties and NaN are
  * treated as in attn_logits_first. */
-size_t attn_floats_first(const float *x, size_t n, size_t step);
+ATTN_API size_t attn_floats_first(const float *x, size_t n, size_t step);
 
 /* Returns the rank of token ID among LOGITS [n]: 1 for the most probable. Ties get their mean rank;
  * NaN comes last. */
-double attn_logits_place(const float *logits, size_t n, int32_t id);
+ATTN_API double attn_logits_place(const float *logits, size_t n, int32_t id);
 
 /* Returns -ln p(ID) in nats, computed from LOGITS [n] in double precision. */
-double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
+ATTN_API double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
+
+#endif

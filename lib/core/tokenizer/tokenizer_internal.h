@@ -14,6 +14,7 @@
 #include "tokenizer/pipeline.h"
 #include "tokenizer/stages/stages_internal.h"
 #include "tokenizer/tokenizer_class.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <stdatomic.h>
 
@@ -266,14 +267,6 @@ static inline enum attn_status attn_encoding_push(struct attn_encoding *encoding
     encoding->n++;
     return ATTN_OK;
 }
-
-enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
-
-size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
-
-/* Whether the files of the tokenizer declare ID as special, like <|endoftext|>. Words of vocab.json
- * are not special. To decode without special tokens, leave them out of the ids. */
-bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* Returns the tokenizer for target texts, borrowed from TOKENIZER: for Marian that of target.spm,
  * else TOKENIZER itself. */

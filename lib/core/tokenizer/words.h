@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_extra.h"
 
 struct attn_listed_word {
     const char *text; /* [size], not terminated */
@@ -35,19 +35,5 @@ enum attn_status attn_word_list_read(struct attn_word_list *list, const char *te
                                      struct attn_error *err);
 void attn_word_list_release(struct attn_word_list *list);
 
-/* Sets begins[i] to whether a word begins at token i of IDS [n]: it begins at the first token, and
- * at a token that begins with white space or follows white space. A token of white space only
- * belongs to the next word, or after the last word to that one. Special tokens and ids without text
- * are separate words. A token without a space before it (the full stop of "table.", Chinese)
- * belongs to the preceding word. For a word-level tokenizer every
- * token is a word, for WordPiece each token without "##". (Clark et al. 2019, section 4.1, merge
- * words in the same way.) */
-void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
-                     bool *begins);
-
-/* The same of tokens with these TEXTS [n] of SIZES, none of which is special. */
+/* As attn_words_mark, of tokens with these TEXTS [n] of SIZES, none of which is special. */
 void attn_words_mark_texts(const char *const *texts, const size_t *sizes, size_t n, bool *begins);
-
-/* Returns the prefix of tokens that continue a word ("##"), or NULL. Borrowed. TOKENIZER may be
- * NULL. */
-const char *attn_words_piece(const struct attn_tokenizer *tokenizer);

@@ -88,7 +88,9 @@ static inline bool attn_sites_are_equal(struct attn_site_set a, struct attn_site
 
 static inline bool attn_sites_are_empty(struct attn_site_set set)
 {
-    return attn_sites_are_equal(set, (struct attn_site_set){0});
+    const struct attn_site_set none = {{0}};
+
+    return attn_sites_are_equal(set, none);
 }
 
 /* Whether A and B have a site in common. */

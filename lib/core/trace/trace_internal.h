@@ -11,7 +11,9 @@
 #include "trace/places_extra.h"
 #include "trace/rows_extra.h"
 #include "trace/selection.h"
+#include "trace/selection_extra.h"
 #include "trace/site.h"
+#include "trace/site_extra.h"
 #include "trace/site_set.h"
 #include "trace/trace.h"
 #include "trace/trace_extra.h"
@@ -19,15 +21,6 @@
 #include <stdatomic.h>
 
 /* --- Sites ------------------------------------------------------------------------------------ */
-
-/* The sites in the order of ATTN_SITE_MAP, which is the order in which a layer computes them and in
- * which they are shown. */
-extern const enum attn_site attn_site_order[ATTN_N_SITE];
-
-/* The first returns the index of SITE in attn_site_order; the second whether A comes before B
- * there. */
-int attn_site_index(enum attn_site site);
-bool attn_site_is_before(enum attn_site a, enum attn_site b);
 
 const char *attn_site_shape_text(enum attn_site site); /* such as "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false for the layouts VECTOR and PAIRS */
@@ -55,10 +48,6 @@ struct attn_site_set attn_sites_gradients_of(struct attn_site_set of);
  * pattern_x_grad, relevance; and those of them that a run with the sites OF can have. */
 struct attn_site_set attn_sites_of_metric(void);
 struct attn_site_set attn_sites_of_metric_in(struct attn_site_set of);
-
-/* Returns the size of the last dimension: d_model for resid_pre, d_head for q, n_position for
- * pattern. For a layer that attends to a source see attn_site_n_key. */
-size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
 /* Returns DIMS with the sizes of LAYER in place of the largest ones. LAYER may be ATTN_NO_LAYER. */
 static inline struct attn_dims attn_dims_in(const struct attn_dims *dims, int layer)
@@ -158,14 +147,6 @@ static inline bool attn_site_is_map(enum attn_site site)
     return site == ATTN_SITE_PICTURE_MAP || site == ATTN_SITE_PICTURE_MAP_TILES;
 }
 
-/* Returns the site of the queries (LAYOUT is QUERY) or keys (KEY) whose product is the score: rot_q
- * and rot_k in models with rotary positions, else q and k. */
-enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
-
-/* Returns the site that holds the output of a block, which is the input of the next: resid_post, or
- * normalized_resid_post. */
-enum attn_site attn_site_of_output(const struct attn_dims *dims);
-
 /* Whether SITE comes after the attention of its layer: sites of the MLP, and the output of the
  * layer. */
 bool attn_site_is_after_attention(enum attn_site site);
@@ -187,75 +168,14 @@ static inline enum attn_model_stack attn_dims_own_stack(const struct attn_dims *
  * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
-/* Returns true if an item of LIST, which may be NULL, begins with the name of STACK: "tower:0.1".
- */
-bool attn_list_names_stack(const char *list, enum attn_model_stack stack);
-
 /* Returns the sites that ITEM [size] of a list names; the empty set if it names none. */
 struct attn_site_set attn_sites_match(const char *item, size_t size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
-static inline bool attn_number_list_is_given(const struct attn_number_list *list)
-{
-    return list->n > 0 || list->text;
-}
-
-/* Returns LIST, or if it is not given OTHER. */
-static inline struct attn_number_list attn_number_list_or(struct attn_number_list list,
-                                                          struct attn_number_list other)
-{
-    return attn_number_list_is_given(&list) ? list : other;
-}
-
-static inline bool attn_head_list_is_given(const struct attn_head_list *list)
-{
-    return list->n > 0 || list->text;
-}
-
 /* Return LIST as a text for messages. */
 struct attn_quote attn_number_list_quote(const struct attn_number_list *list);
 struct attn_quote attn_head_list_quote(const struct attn_head_list *list);
-
-/* Sets the FLAGS [n] of the items of LIST, whose text has no words, to 1. NOUN is for messages:
- * "layers".
- */
-enum attn_status attn_number_list_flag(const struct attn_number_list *list, const char *noun,
-                                       size_t n, unsigned char *flags, struct attn_error *err);
-
-/* Replaces the queries of SELECTION by those of LIST, whose text has no words. */
-enum attn_status attn_selection_choose_queries(struct attn_selection *selection,
-                                               enum attn_model_stack stack,
-                                               const struct attn_number_list *list,
-                                               struct attn_error *err);
-
-/* Replaces the heads of SELECTION by those of LIST, if it is given. */
-enum attn_status attn_selection_choose_heads(struct attn_selection *selection,
-                                             const struct attn_head_list *list,
-                                             struct attn_error *err);
-
-/* Creates a selection of the heads of LIST, or of all if it is not given, with all sites, layers
- * and queries. The caller frees it. */
-enum attn_status attn_select_heads(const struct attn_head_list *list, const struct attn_dims *dims,
-                                   struct attn_selection **selection, struct attn_error *err);
-
-/* Allows rows of all heads to come before the next rows of a layer. For traces that do not need the
- * rows head by head. */
-void attn_selection_take_rows(struct attn_selection *selection);
-
-/* Return what is selected. */
-bool attn_selection_takes_rows(const struct attn_selection *selection);
-struct attn_site_set attn_selection_sites(const struct attn_selection *selection);
-bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
-size_t attn_selection_n_query(const struct attn_selection *selection);
-
-/* Returns the selected sites of the encoder if STACK is ATTN_STACK_ENCODER, else those of the last
- * stack, with its attention to a source. */
-struct attn_site_set attn_selection_sites_of(const struct attn_selection *selection,
-                                             enum attn_model_stack stack);
-
-/* Whether a model has two stacks, and only the encoder has selected sites. */
-bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
 /* The first returns the index of the layer of AT in an array with an item for each layer of
  * SELECTION, of both stacks, and one for the tensors outside the encoder's layers. The second
@@ -271,12 +191,6 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
 /* Removes the sites of which no chosen layer, head or query has a row. */
 void attn_selection_drop_sites(struct attn_selection *selection);
 
-/* Creates a selection of one stack from SELECTION of two: of the encoder if STACK is
- * ATTN_STACK_ENCODER, else of the decoder. */
-enum attn_status attn_selection_copy_stack(const struct attn_selection *selection,
-                                           enum attn_model_stack stack,
-                                           struct attn_selection **copy, struct attn_error *err);
-
 /* Creates a selection for DIMS with the layers and heads of SELECTION, and with all queries. */
 enum attn_status attn_selection_copy_heads(const struct attn_selection *selection,
                                            const struct attn_dims *dims,
@@ -286,12 +200,6 @@ enum attn_status attn_selection_copy_heads(const struct attn_selection *selectio
 void attn_selection_choose_layers(struct attn_selection *selection,
                                   const struct attn_location *first,
                                   const struct attn_location *last);
-
-/* Adds SITES to the chosen sites of STACK. Call attn_selection_clear_sites first. */
-enum attn_status attn_selection_add_sites(struct attn_selection *selection,
-                                          enum attn_model_stack stack, struct attn_site_set sites,
-                                          struct attn_error *err);
-void attn_selection_clear_sites(struct attn_selection *selection);
 
 /* Adds, in each stack, the gradients of its chosen sites. */
 void attn_selection_add_gradients(struct attn_selection *selection);
@@ -400,17 +308,6 @@ size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_boo
 enum attn_status attn_capture_create_in(struct attn_spare *spare, struct attn_pool *pool,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err);
-
-/* Each replaces the chosen layers, heads or queries by those of the list SPEC (trace/selection.h).
- * In a model with two stacks numbers are those of the layers of each stack. ATTN_INVALID, with the
- * valid range, if the list is not valid; the selection is then unchanged. */
-enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
-                                           struct attn_error *err);
-enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
-                                          struct attn_error *err);
-enum attn_status attn_selection_set_queries(struct attn_selection *selection,
-                                            enum attn_model_stack stack, const char *spec,
-                                            struct attn_error *err);
 
 /* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
  * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */
