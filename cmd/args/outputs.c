@@ -55,14 +55,8 @@ static const char *find_lacking(enum attn_figure kind, unsigned traits)
     } parts[] = {{ATTN_PARAM_OF_SCALE, "color scale", ATTN_FIGURE_NO_SCALE},
                  {ATTN_PARAM_OF_NUMBERS, "numbers", ATTN_FIGURE_NO_NUMBERS}};
 
-    static const unsigned kinds[ATTN_N_FIGURE] = {
-#define FIGURE_TRAITS(name, number, text, file, traits, words) [ATTN_FIGURE_##name] = (traits),
-        ATTN_FIGURE_MAP(FIGURE_TRAITS)
-#undef FIGURE_TRAITS
-    };
-
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if ((parts[i].trait & traits) != 0 && (parts[i].lacking & kinds[kind]) != 0)
+        if ((parts[i].trait & traits) != 0 && (parts[i].lacking & attn_figure_traits(kind)) != 0)
             return parts[i].name;
     return NULL;
 }

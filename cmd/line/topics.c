@@ -37,16 +37,12 @@ static bool make_measure(size_t i, struct topic_row *row)
 
 static bool make_figure(size_t i, struct topic_row *row)
 {
-    static const char *const figures[][2] = {
-#define FIGURE_WORDS(name, number, text, file, traits, words) {text, words},
-        ATTN_FIGURE_MAP(FIGURE_WORDS)
-#undef FIGURE_WORDS
-    };
+    const char *name, *words = attn_figure_help(i, &name);
 
-    if (i >= sizeof figures / sizeof *figures)
+    if (!words)
         return false;
-    snprintf(row->name, sizeof row->name, "%s", figures[i][0]);
-    row->text = field_names_of_help(figures[i][1]);
+    snprintf(row->name, sizeof row->name, "%s", name);
+    row->text = field_names_of_help(words);
     return true;
 }
 

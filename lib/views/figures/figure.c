@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/figure_rows.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "tensors/view.h"
@@ -310,19 +311,22 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
                   dpi, options->dpi);
 }
 
+#define FIGURE(number, name, file, ...) extern const attn_figure_fn attn_figure_draw_##file;
+ATTN_FIGURE_MAP(FIGURE)
+#undef FIGURE
+
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
-#define FIGURE_FUNCTION(name, number, text, file, traits, words)                                   \
-    [ATTN_FIGURE_##name] = attn_figure_draw_##file,
-        ATTN_FIGURE_MAP(FIGURE_FUNCTION)
-#undef FIGURE_FUNCTION
+    static const attn_figure_fn *const kinds[ATTN_N_FIGURE] = {
+#define FIGURE(number, name, file, traits, words) [number] = &attn_figure_draw_##file,
+        ATTN_FIGURE_MAP(FIGURE)
+#undef FIGURE
     };
     enum attn_status status;
 
     pen->layout = (struct attn_figure_layout){0};
     pen->kind = pen->content->kind;
-    status = (pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->kind])(pen, err);
+    status = (pen->content->grid->parts ? attn_figure_draw_parts : *kinds[pen->kind])(pen, err);
     attn_store_release(&pen->store);
     ATTN_TRY(status);
     if (!pen->is_measuring && pen->layout.top > 0)

@@ -320,7 +320,9 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
     return draw_text(pen, &layout, err);
 }
 
-enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     return draw_arcs(pen, SIZE_MAX, err);
 }
+
+const attn_figure_fn attn_figure_draw_arcs = draw_figure;

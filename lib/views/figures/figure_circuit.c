@@ -892,7 +892,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
     add_line(pen, ATTN_FIGURE_PAD, y + line);
 }
 
-enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_table *table = pen->content->table;
     const struct attn_table_picture *of = pen->content->of;
@@ -933,3 +933,5 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     add_legend(pen, &layout, below);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_circuit = draw_figure;

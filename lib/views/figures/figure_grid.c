@@ -249,7 +249,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
         }
 }
 
-enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
     const struct attn_array_axes *axes = pen->content->grid->run->labels.axes;
@@ -279,3 +279,5 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     }
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_grid = draw_figure;

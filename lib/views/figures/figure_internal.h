@@ -161,13 +161,10 @@ struct attn_figure_pen {
     struct attn_store *store;     /* of attn_figure_alloc */
 };
 
-/* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
+/* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring.
+ * figure_NAME.c has one, attn_figure_draw_NAME, which a row of pictures/figure_rows.h names. */
 typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct attn_error *err);
-
-#define ATTN_FIGURE_DRAW(name, number, text, file, traits, words)                                  \
-    enum attn_status attn_figure_draw_##file(struct attn_figure_pen *pen, struct attn_error *err);
-ATTN_FIGURE_MAP(ATTN_FIGURE_DRAW)
-#undef ATTN_FIGURE_DRAW
+extern const attn_figure_fn attn_figure_draw_tokens; /* instead of arcs over several lines */
 /* Maps over a picture, and columns of a table side by side. */
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);

@@ -431,7 +431,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
                           "grey words: the model's guess so far");
 }
 
-enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct life_layout layout = {
         .given = pen->content->of, .point = 1 / pen->unit, .line = pen->letters.tick + 3};
@@ -459,3 +459,5 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
     add_legend(pen, &layout);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_life = draw_figure;

@@ -619,7 +619,7 @@ static void add_axes(struct attn_figure_pen *pen, const struct matrix_layout *la
         add_positions(pen, layout, &layout->columns);
 }
 
-enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct attn_shape_text name = {.size = pen->letters.label};
     struct matrix_layout layout = {0}, panel;
@@ -660,3 +660,5 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     }
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_matrix = draw_figure;

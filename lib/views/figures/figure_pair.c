@@ -441,7 +441,7 @@ static void draw(struct attn_figure_pen *pen, struct pair_layout *layout)
     add_next_words(pen, layout, layout->middle + layout->edge + high, false);
 }
 
-enum attn_status attn_figure_draw_pair(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct pair_layout layout = {.table = pen->content->table};
     const size_t n = attn_table_n_row(layout.table);
@@ -455,3 +455,5 @@ enum attn_status attn_figure_draw_pair(struct attn_figure_pen *pen, struct attn_
     draw(pen, &layout);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_pair = draw_figure;

@@ -63,7 +63,7 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
                                       .side = layout->side};
 }
 
-enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct patches_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
     const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
@@ -101,3 +101,5 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
     }
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_patches = draw_figure;

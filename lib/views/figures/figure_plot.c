@@ -523,7 +523,7 @@ static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, boo
     (is_curve ? add_curve_names : add_legend)(pen, plot);
 }
 
-enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const bool is_curve = pen->content->kind == ATTN_FIGURE_CURVE;
     struct plot_layout plot = {.grid = pen->content->grid, .matrix = attn_figure_matrix(pen, 0)};
@@ -535,3 +535,5 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
     draw_plot(pen, &plot, is_curve);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_plot = draw_figure;

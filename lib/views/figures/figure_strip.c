@@ -311,7 +311,7 @@ static void draw_strip(struct attn_figure_pen *pen, struct strip *strip)
         add_others(pen, strip, strip->top + pitch * ((double)strip->n_row + 0.5));
 }
 
-enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct strip strip = {.matrix = attn_figure_matrix(pen, 0)};
 
@@ -326,3 +326,5 @@ enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn
     draw_strip(pen, &strip);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_strip = draw_figure;

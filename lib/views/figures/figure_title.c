@@ -8,6 +8,7 @@
 #include "figures/table_axis.h"
 #include "measures/head_mix.h"
 #include "measures/metric.h"
+#include "pictures/figure_rows.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 

@@ -284,7 +284,7 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
     }
 }
 
-enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct list list = plan_list(pen);
     struct attn_text_flow layout;
@@ -311,3 +311,5 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         add_list(pen, &list, layout.top + height + ROW / 2.0);
     return ATTN_OK;
 }
+
+const attn_figure_fn attn_figure_draw_tokens = draw_figure;

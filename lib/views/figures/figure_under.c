@@ -364,7 +364,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
     return ATTN_OK;
 }
 
-enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_grid *grid = pen->content->grid;
     struct under_figure figure = {0};
@@ -384,3 +384,5 @@ enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn
                                   : "heads under their strongest keys; ");
     return draw(pen, &figure, err);
 }
+
+const attn_figure_fn attn_figure_draw_under = draw_figure;

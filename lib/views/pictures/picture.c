@@ -9,6 +9,7 @@
 #include "base/text/number.h"
 #include "params/param_internal.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/figure_rows.h"
 #include "tensors/view.h"
 
 #include <string.h>
@@ -18,11 +19,12 @@ ATTN_DEFAULTS(attn_picture_options, .size = sizeof(struct attn_picture_options))
 /* The names, in the order in which messages list them. */
 static const struct {
     enum attn_figure figure;
-    const char *name;
+    unsigned traits;
+    const char *name, *words;
 } figures[] = {
-#define FIGURE_NAME(name, number, text, file, traits, words) {ATTN_FIGURE_##name, text},
-    ATTN_FIGURE_MAP(FIGURE_NAME)
-#undef FIGURE_NAME
+#define FIGURE(number, name, file, traits, words) {(enum attn_figure)(number), traits, name, words},
+    ATTN_FIGURE_MAP(FIGURE)
+#undef FIGURE
 };
 
 enum {
@@ -38,6 +40,22 @@ const char *attn_figure_name(enum attn_figure figure)
     return "";
 }
 
+unsigned attn_figure_traits(enum attn_figure figure)
+{
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if (figures[i].figure == figure)
+            return figures[i].traits;
+    return 0;
+}
+
+const char *attn_figure_help(size_t i, const char **name)
+{
+    if (i >= N_FIGURE)
+        return NULL;
+    *name = figures[i].name;
+    return figures[i].words;
+}
+
 struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const char *last)
 {
     struct attn_figure_names names;
@@ -45,9 +63,9 @@ struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const c
 
     names.text[0] = '\0';
     for (size_t i = N_FIGURE; i-- > 0;)
-        n += (attn_figure_traits(figures[i].figure) & trait) != 0;
+        n += (figures[i].traits & trait) != 0;
     for (size_t i = 0; i < N_FIGURE; i++)
-        if ((attn_figure_traits(figures[i].figure) & trait) != 0)
+        if ((figures[i].traits & trait) != 0)
             attn_fixed_text_append(names.text, sizeof names.text, &used, "%s%s",
                                    used == 0  ? ""
                                    : --n == 1 ? last
@@ -290,7 +308,7 @@ static enum attn_status read_length(const struct attn_param *param, void *home, 
     return attn_param_refuse(err, label, text, "a length as in 85mm, 8.5cm, 3.3in or 240pt");
 }
 
-#define FIGURE_NAME(name, number, text, file, traits, words) text ", "
+#define FIGURE_NAME(number, name, file, traits, words) name ", "
 #define FIGURE_REST                                                                                \
     "or patches:tiles|whole|both|RxC, which `attn-cli help figures` explains. Default: matrix "    \
     "for "                                                                                         \

@@ -15,17 +15,13 @@ const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the def
 
 const char *attn_patches_name(enum attn_patches cells); /* ":tiles"; "" for the usual ones */
 
-/* Returns the set of enum attn_figure_trait of FIGURE. */
-static inline unsigned attn_figure_traits(enum attn_figure figure)
-{
-    static const unsigned traits[ATTN_N_FIGURE] = {
-#define FIGURE_TRAITS(name, number, text, file, traits, words) [ATTN_FIGURE_##name] = (traits),
-        ATTN_FIGURE_MAP(FIGURE_TRAITS)
-#undef FIGURE_TRAITS
-    };
+/* Returns the set of enum attn_figure_trait of FIGURE; 0 of the default, and of what is no figure.
+ */
+unsigned attn_figure_traits(enum attn_figure figure);
 
-    return traits[figure];
-}
+/* Returns the words of the help about the figure in place I of messages, and its name in *name;
+ * NULL after the last. */
+const char *attn_figure_help(size_t i, const char **name);
 
 struct attn_figure_names {
     char text[160];
