@@ -73,13 +73,13 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
         attn_buffer_append_format(&axis->texts.bytes, ".%d", at->head);
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
     }
-    axis->axis = attn_table_named_axis(axis, "head");
+    ATTN_TRY(attn_table_axis_end(axis, "head", err));
     axis->axis.begins = axis->begins;
     w->of_heads.at = first->at;
     w->grid = attn_grid_of_run(&w->base, w->tokens, &w->of_heads, 1);
     w->grid.rows = &axis->axis;
     w->grid.heads = w->levels->items;
-    return attn_buffer_check(&axis->texts.bytes, err);
+    return ATTN_OK;
 }
 
 /* Checks the single figure of all matrices. */

@@ -35,7 +35,7 @@ size_t attn_table_view_find(const struct attn_table *table, unsigned column)
 size_t attn_table_next_value(const struct attn_table *table, size_t column)
 {
     for (size_t i = column + 1; i < attn_table_n_column(table); i++)
-        if (attn_table_has_role(table, i, ATTN_ROLE_VALUE))
+        if (attn_table_role(table, i) == ATTN_ROLE_VALUE)
             return i;
     return SIZE_MAX;
 }
@@ -128,11 +128,18 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
     return attn_error_of(ATTN_INVALID, "column", err);
 }
 
-bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role)
+enum attn_column_role attn_table_role(const struct attn_table *table, size_t column)
 {
     const struct attn_column *found = attn_table_column(table, column);
 
-    return found && found->role == role;
+    return found ? found->role : ATTN_ROLE_VALUE;
+}
+
+bool attn_table_has_parts(const struct attn_table *table, size_t column)
+{
+    const enum attn_column_role role = attn_table_role(table, column);
+
+    return role == ATTN_ROLE_HEAD || role == ATTN_ROLE_KV_HEAD || role == ATTN_ROLE_NEURON;
 }
 
 /* Returns true if COLUMN has layers of a model with two stacks; the column before it has the names
@@ -140,7 +147,7 @@ bool attn_table_has_role(const struct attn_table *table, size_t column, enum att
 static bool has_stacks(const struct attn_table *table, size_t column)
 {
     return column != SIZE_MAX && column > 0 &&
-           attn_table_has_role(table, column - 1, ATTN_ROLE_STACK);
+           attn_table_role(table, column - 1) == ATTN_ROLE_STACK;
 }
 
 float attn_table_number(const struct attn_table *table, size_t row, size_t values)
@@ -174,13 +181,15 @@ enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_r
     return ATTN_OK;
 }
 
-struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title)
+enum attn_status attn_table_axis_end(struct attn_table_axis *axis, const char *title,
+                                     struct attn_error *err)
 {
-    return (struct attn_grid_axis){.n = axis->texts.n,
-                                   .texts = &axis->texts,
-                                   .has_own_texts = true,
-                                   .is_named = true,
-                                   .title = title};
+    axis->axis = (struct attn_grid_axis){.n = axis->texts.n,
+                                         .texts = &axis->texts,
+                                         .has_own_texts = true,
+                                         .is_named = true,
+                                         .title = title};
+    return attn_buffer_check(&axis->texts.bytes, err);
 }
 
 /* --- Labels ----------------------------------------------------------------------------------- */
@@ -244,151 +253,17 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
 
 static bool is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens)
 {
-    return tokens && cell->type == ATTN_VALUE_INTEGER && cell->integer >= 0 &&
+    return cell->type == ATTN_VALUE_INTEGER && cell->integer >= 0 &&
            (size_t)cell->integer < tokens->n;
 }
 
-/* --- What is read ----------------------------------------------------------------------------- */
-
-enum { ROWS, COLUMNS }; /* the sides of a grid */
-enum { NO_ROLE = -1 };
-
-/* A table, and what names its rows. Columns are SIZE_MAX if they are missing. */
-struct reading {
-    const struct attn_table *table;
-    const struct attn_table_picture *picture;
-    const struct attn_table_view *view;
-    const struct attn_view_columns *of;
-    struct attn_table_cells *cells;
-    int detail_role, role;               /* roles of `detail` and `columns` */
-    size_t query, part, sites, position; /* position: of TOKENS; sites: or parts */
-    /* of both sides of a grid: the columns of its keys, and of the parts that have none */
-    size_t keys[2], details[2], parts[2];
-    size_t texts;                     /* labels of its columns; or SIZE_MAX if these are empty */
-    size_t n_label;                   /* leading columns by which rows are grouped */
-    struct attn_location first, last; /* layers */
-    bool has_stacks, is_stream;       /* rows: layers of two stacks, places in the stream */
-    bool is_pairs, are_writers;       /* keys are heads, or parts that write into the stream */
-    bool is_curve, is_sequence, are_parts, is_of_weights; /* the last: on positions */
-    const struct attn_token_texts *tokens; /* [N_TOKENS] those of both runs, as far as needed */
-    /* whether a row of the table has a place; NULL: each has */
-    bool (*is_placed)(const struct reading *r, size_t row);
-};
-
-static int role_of(const struct attn_table *table, size_t column)
-{
-    const struct attn_column *found = attn_table_column(table, column);
-
-    return found ? (int)found->role : NO_ROLE;
-}
-
-/* The places of a layer in the residual stream. */
-enum { PRE, MID, POST, N_PLACE };
-
-/* Returns the place of a layer that the site of ROW denotes; SIZE_MAX if it is not in the residual
- * stream. */
-static size_t place_of(const struct reading *r, size_t row)
-{
-    const struct attn_cell site = attn_table_cell(r->table, row, r->sites);
-    const size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post "
-                                              "- normalized_resid_mid normalized_resid_post");
-
-    return word < SIZE_MAX ? word % N_PLACE : SIZE_MAX;
-}
-
-static struct reading begin_reading(const struct attn_table *table,
-                                    const struct attn_table_picture *picture, bool is_curve,
-                                    struct attn_table_cells *cells)
-{
-    const struct attn_view_columns *of = &cells->of;
-    const unsigned traits = picture->view.traits;
-    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    struct reading r = {.table = table,
-                        .picture = picture,
-                        .view = &picture->view,
-                        .of = of,
-                        .cells = cells,
-                        .tokens = cells->tokens,
-                        .detail_role = role_of(table, of->detail),
-                        .role = role_of(table, of->columns),
-                        .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
-                        .part = attn_table_find_role(table, ATTN_ROLE_PART),
-                        .sites = attn_table_find_role(table, ATTN_ROLE_SITE),
-                        .has_stacks = has_stacks(table, of->rows),
-                        .is_pairs = (traits & ATTN_VIEW_PAIRS) != 0,
-                        .is_sequence = (traits & ATTN_VIEW_SEQUENCE) != 0,
-                        .are_parts = (traits & ATTN_VIEW_PARTS) != 0,
-                        .is_of_weights = (traits & ATTN_VIEW_DIFFERENCE) != 0,
-                        .is_curve = is_curve,
-                        .n_label = picture->n_label};
-    struct attn_location at;
-    size_t n = 0;
-
-    if (r.sites == SIZE_MAX)
-        r.sites = r.part;
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        r.is_stream |= (traits & ATTN_VIEW_STREAM) != 0 && place_of(&r, i) < SIZE_MAX;
-        if (!read_layer(table, i, layers, &at))
-            continue;
-        if (n == 0 || attn_location_order(&at, &r.first) < 0)
-            r.first = at;
-        if (n++ == 0 || attn_location_order(&at, &r.last) > 0)
-            r.last = at;
-    }
-    return r;
-}
-
 /* Reads the tokens of the runs of the picture: of each run, those of its text and of its source. */
-static enum attn_status read_tokens(struct reading *r, struct attn_error *err)
+static enum attn_status read_tokens(struct attn_table_cells *cells, struct attn_error *err)
 {
-    struct attn_token_texts *tokens = r->cells->tokens;
+    const struct attn_labels *other = cells->picture->other_run;
 
-    ATTN_TRY(attn_token_labels_init(tokens, r->picture->run, err));
-    return r->picture->other_run
-               ? attn_token_labels_init(tokens + ATTN_GRID_OTHER, r->picture->other_run, err)
-               : ATTN_OK;
-}
-
-/* Moves AT to the previous layer in the order of computation. */
-static void step_back(struct attn_location *at)
-{
-    if (at->stack == ATTN_STACK_CROSS) {
-        at->stack = ATTN_STACK_DECODER;
-        return;
-    }
-    at->layer--;
-    if (at->stack == ATTN_STACK_DECODER)
-        at->stack = ATTN_STACK_CROSS;
-}
-
-/* Appends the name of the place of ROW, in the layer AT, in the residual stream: "embedding", "in
- * layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1"; as a
- * tick of the axis "after layer" "in", "mid 2", "2", "out". Returns false for other sites. */
-static bool append_stream(struct attn_buffer *out, const struct reading *r, size_t row,
-                          struct attn_location at, bool is_tick)
-{
-    const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
-    size_t word = place_of(r, row);
-
-    if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source comes next */
-        word = POST;
-    if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
-        attn_buffer_append_format(out, "%s%s%s", attn_model_stack_name(at.stack),
-                                  is_of_stacks ? " " : "", is_tick ? "in" : "embedding");
-    } else if (word == POST && attn_location_order(&at, &r->last) == 0 &&
-               r->sites != r->part) { /* otherwise not all layers need have rows */
-        attn_buffer_append_string(out, is_tick ? "out" : "output");
-    } else if (word <= POST) {
-        if (word == PRE)
-            step_back(&at);
-        if (is_tick)
-            attn_buffer_append_string(out, word == MID ? "mid " : "");
-        else
-            attn_buffer_append_format(out, "%s %s", word == MID ? "in" : "after",
-                                      is_of_stacks ? "" : "layer ");
-        attn_grid_append_layer(out, &at);
-    }
-    return word <= POST;
+    ATTN_TRY(attn_token_labels_init(cells->tokens, cells->picture->run, err));
+    return other ? attn_token_labels_init(cells->tokens + ATTN_GRID_OTHER, other, err) : ATTN_OK;
 }
 
 /* Appends the token at POSITION, without blanks before it if IS_BARE, and that of the other run. */
@@ -412,8 +287,17 @@ static void append_token(struct attn_buffer *out, const struct attn_token_texts 
     attn_buffer_append(out, other, n_other);
 }
 
-/* Appends the rest of the bytes of the texts of AXIS as a label. Returns the index of the label; if
- * IS_UNIQUE that of an equal one before it, which takes its place. */
+/* Appends the labels of the items of a row: "pl, none". */
+static void append_labels(struct attn_buffer *out, const struct attn_table_cells *cells, size_t row)
+{
+    for (size_t i = 0; i < cells->picture->n_label; i++) {
+        attn_buffer_append_string(out, i > 0 ? ", " : "");
+        append_cell(out, cells->table, row, i);
+    }
+}
+
+/* Makes the rest of the bytes of AXIS the label of ROW. Returns its index; if IS_UNIQUE that of an
+ * equal one before it, which takes its place. */
 static size_t end_label(struct attn_table_axis *axis, bool is_unique)
 {
     struct attn_token_texts *texts = &axis->texts;
@@ -433,19 +317,132 @@ static size_t end_label(struct attn_table_axis *axis, bool is_unique)
     return texts->n - 1;
 }
 
+static bool has_trait(const struct attn_table_cells *cells, enum attn_view_trait trait)
+{
+    return (cells->picture->view.traits & trait) != 0;
+}
+
+/* --- The residual stream ---------------------------------------------------------------------- */
+
+/* The layers of a table, as places in the residual stream. */
+struct stream {
+    const struct attn_table *table;
+    size_t sites; /* or parts */
+    bool has_sites;
+    bool is_shown; /* some rows are such places, and the view wants them named so */
+    struct attn_location first, last; /* layers */
+};
+
+/* The places of a layer in the residual stream. */
+enum { PRE, MID, POST, N_PLACE };
+
+/* Returns the place of a layer that the site of ROW denotes; SIZE_MAX if it is not in the residual
+ * stream. */
+static size_t place_of(const struct stream *stream, size_t row)
+{
+    const struct attn_cell site = attn_table_cell(stream->table, row, stream->sites);
+    const size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post "
+                                              "- normalized_resid_mid normalized_resid_post");
+
+    return word < SIZE_MAX ? word % N_PLACE : SIZE_MAX;
+}
+
+static struct stream read_stream(const struct attn_table_cells *cells)
+{
+    const struct attn_table *table = cells->table;
+    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    struct stream stream = {.table = table, .sites = attn_table_find_role(table, ATTN_ROLE_SITE)};
+    struct attn_location at;
+    size_t n = 0;
+
+    stream.has_sites = stream.sites < SIZE_MAX;
+    if (!stream.has_sites)
+        stream.sites = attn_table_find_role(table, ATTN_ROLE_PART);
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        stream.is_shown |= has_trait(cells, ATTN_VIEW_STREAM) && place_of(&stream, i) < SIZE_MAX;
+        if (!read_layer(table, i, layers, &at))
+            continue;
+        if (n == 0 || attn_location_order(&at, &stream.first) < 0)
+            stream.first = at;
+        if (n++ == 0 || attn_location_order(&at, &stream.last) > 0)
+            stream.last = at;
+    }
+    return stream;
+}
+
+/* Moves AT to the previous layer in the order of computation. */
+static void step_back(struct attn_location *at)
+{
+    if (at->stack == ATTN_STACK_CROSS) {
+        at->stack = ATTN_STACK_DECODER;
+        return;
+    }
+    at->layer--;
+    if (at->stack == ATTN_STACK_DECODER)
+        at->stack = ATTN_STACK_CROSS;
+}
+
+/* Appends the name of the place of ROW, in the layer AT, in the residual stream: "embedding", "in
+ * layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1"; as a
+ * tick of the axis "after layer" "in", "mid 2", "2", "out". Returns false for other sites. */
+static bool append_stream(struct attn_buffer *out, const struct stream *stream, size_t row,
+                          struct attn_location at, bool is_tick)
+{
+    const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
+    size_t word = place_of(stream, row);
+
+    if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source comes next */
+        word = POST;
+    if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
+        attn_buffer_append_format(out, "%s%s%s", attn_model_stack_name(at.stack),
+                                  is_of_stacks ? " " : "", is_tick ? "in" : "embedding");
+    } else if (word == POST && attn_location_order(&at, &stream->last) == 0 &&
+               stream->has_sites) { /* otherwise not all layers need have rows */
+        attn_buffer_append_string(out, is_tick ? "out" : "output");
+    } else if (word <= POST) {
+        if (word == PRE)
+            step_back(&at);
+        if (is_tick)
+            attn_buffer_append_string(out, word == MID ? "mid " : "");
+        else
+            attn_buffer_append_format(out, "%s %s", word == MID ? "in" : "after",
+                                      is_of_stacks ? "" : "layer ");
+        attn_grid_append_layer(out, &at);
+    }
+    return word <= POST;
+}
+
 /* --- The axes of a grid ----------------------------------------------------------------------- */
+
+/* A side of a grid. Columns of the table are SIZE_MAX if they are missing. */
+struct side {
+    struct attn_table_axis *axis; /* of pairs, both have that of the rows */
+    size_t *places;               /* [n_row of the table] */
+    size_t keys, details, query;
+    size_t parts; /* names of what has no key */
+    size_t texts; /* labels of the columns */
+    bool is_row;
+    bool is_head, is_of_tokens; /* keys are heads, positions of tokens */
+    bool is_stream, has_stacks; /* keys are places in the stream, layers of two stacks */
+};
+
+struct grid {
+    struct attn_table_cells *cells;
+    struct stream stream;
+    struct side rows, columns;
+    bool is_pairs, are_writers; /* keys are heads, or parts that write into the stream */
+};
 
 /* The place of a row of the table on one side of a grid. Places are sorted by numbers; rows with
  * the same numbers share one. */
 struct key {
-    int64_t order[4];        /* group of parts, key, detail, query */
+    int64_t order[5];        /* side, group of parts, key, detail, query */
     struct attn_location at; /* for a layer: layer and stack */
     size_t row;
-    int side;
-    size_t *place; /* receives the index of the place */
+    const struct side *side;
 };
 
-enum { GROUP, KEY, DETAIL, QUERY, N_ORDER };
+enum { SIDE, GROUP, KEY, DETAIL, QUERY, N_ORDER };
 
 /* Numbers of keys: none; then integers, parts after the heads of a layer, texts. */
 static const int64_t NONE = INT64_MIN, FIRST_PART = 1LL << 32, FIRST_TEXT = 1LL << 56;
@@ -491,71 +488,56 @@ static int64_t number_of_layer(const struct attn_location *at)
  * there is a column of its own; as a row it is in the first layer if it comes before the layers,
  * otherwise in the last. Writers without a layer come before or after all layers, in a layer heads
  * before the other parts. */
-static bool find_key(const struct reading *r, int side, size_t row, struct key *key)
+static bool find_key(const struct grid *grid, const struct side *side, size_t row, struct key *key)
 {
     enum { BEFORE_LAYERS = 1, IN_LAYER, AFTER_LAYERS };
-    const struct attn_table *table = r->table;
-    const struct attn_cell part = attn_table_cell(table, row, r->parts[side]);
-    const size_t input = attn_cell_word(&part, r->view->inputs);
-    const size_t number = attn_cell_word(&part, r->view->parts);
-    const size_t query = side == ROWS && r->detail_role == ATTN_ROLE_HEAD ? r->query : SIZE_MAX;
+    const struct attn_table *table = grid->cells->table;
+    const struct attn_table_view *view = &grid->cells->picture->view;
+    const struct attn_cell part = attn_table_cell(table, row, side->parts);
+    const size_t input = attn_cell_word(&part, view->inputs);
+    const size_t number = attn_cell_word(&part, view->parts);
+    int64_t *order = key->order;
 
-    *key = (struct key){.order = {0, number_of(table, row, r->keys[side]),
-                                  number_of(table, row, r->details[side]),
-                                  number_of(table, row, query)},
-                        .row = row,
-                        .side = side};
-    if (read_layer(table, row, r->keys[side], &key->at))
-        key->order[KEY] = number_of_layer(&key->at);
-    if (r->are_writers) {
-        key->order[GROUP] = key->order[KEY] != NONE ? IN_LAYER
-                            : input < SIZE_MAX      ? BEFORE_LAYERS
-                                                    : AFTER_LAYERS;
-        if (key->order[DETAIL] == NONE)
-            key->order[DETAIL] = input < SIZE_MAX    ? FIRST_PART + (int64_t)input
-                                 : number < SIZE_MAX ? FIRST_PART + (int64_t)number
-                                                     : FIRST_TEXT;
+    *key = (struct key){.row = row, .side = side};
+    order[SIDE] = !side->is_row && !grid->is_pairs;
+    order[KEY] = number_of(table, row, side->keys);
+    order[DETAIL] = number_of(table, row, side->details);
+    order[QUERY] = number_of(table, row, side->query);
+    if (read_layer(table, row, side->keys, &key->at))
+        order[KEY] = number_of_layer(&key->at);
+    if (grid->are_writers) {
+        order[GROUP] = order[KEY] != NONE ? IN_LAYER
+                       : input < SIZE_MAX ? BEFORE_LAYERS
+                                          : AFTER_LAYERS;
+        if (order[DETAIL] == NONE)
+            order[DETAIL] = input < SIZE_MAX    ? FIRST_PART + (int64_t)input
+                            : number < SIZE_MAX ? FIRST_PART + (int64_t)number
+                                                : FIRST_TEXT;
         return part.type != ATTN_VALUE_MISSING;
     }
-    if (key->order[KEY] != NONE)
+    if (order[KEY] != NONE)
         return true;
     if (part.type != ATTN_VALUE_TEXT || attn_table_total(table, row) != SIZE_MAX)
         return false;
-    if (side == ROWS) {
-        key->at = input < SIZE_MAX ? r->first : r->last;
-        key->order[KEY] = number_of_layer(&key->at);
+    if (side->is_row) {
+        key->at = input < SIZE_MAX ? grid->stream.first : grid->stream.last;
+        order[KEY] = number_of_layer(&key->at);
     } else {
-        key->order[GROUP] = number < SIZE_MAX ? (int64_t)number + 1 : INT64_MAX;
-        key->order[KEY] = number_of(table, row, r->parts[side]);
+        order[GROUP] = number < SIZE_MAX ? (int64_t)number + 1 : INT64_MAX;
+        order[KEY] = number_of(table, row, side->parts);
     }
     return true;
 }
 
-static bool is_head_column(const struct reading *r, int side)
-{
-    const int role = role_of(r->table, r->details[side]);
-
-    return role == ATTN_ROLE_HEAD || role == ATTN_ROLE_OTHER_HEAD;
-}
-
-/* Whether the keys of SIDE are positions of tokens. */
-static bool is_of_tokens(const struct reading *r, int side)
-{
-    const size_t detail = r->details[side];
-    const int role = role_of(r->table, detail < SIZE_MAX ? detail : r->keys[side]);
-
-    return role == ATTN_ROLE_POSITION ||
-           (r->is_of_weights && (role == ATTN_ROLE_QUERY || role == ATTN_ROLE_KEY));
-}
-
-/* Appends the name of a writer: "2.5", "mlp 1" or "embed". */
-static void append_writer(const struct reading *r, const struct key *key, struct attn_buffer *out)
+/* Appends the name of a head or another writer: "2.5", "mlp 1" or "embed". */
+static void append_writer(struct attn_buffer *out, const struct attn_table *table,
+                          const struct key *key)
 {
     const bool is_head = key->order[DETAIL] < FIRST_PART,
                has_layer = key->at.layer != ATTN_NO_LAYER;
 
     if (!is_head)
-        append_cell(out, r->table, key->row, r->parts[key->side]);
+        append_cell(out, table, key->row, key->side->parts);
     attn_buffer_append_string(out, !is_head && has_layer ? " " : "");
     if (has_layer)
         attn_grid_append_layer(out, &key->at);
@@ -565,54 +547,83 @@ static void append_writer(const struct reading *r, const struct key *key, struct
 
 /* Appends the label of KEY: its text, its token, or its key with a detail: "2.5" for a head, "2.5
  * query 4" for one of its rows, "position 3", or "3 cat". */
-static void append_key(const struct reading *r, const struct key *key, struct attn_buffer *out)
+static void append_key(struct attn_buffer *out, const struct grid *grid, const struct key *key)
 {
-    const struct attn_table *table = r->table;
-    const size_t detail = r->details[key->side], row = key->row;
-    const size_t texts = key->side == COLUMNS ? r->texts : SIZE_MAX;
-    const bool is_stream = key->side == ROWS && r->is_stream;
-    struct attn_cell text = attn_table_cell(table, row,
-                                            is_stream               ? r->sites
-                                            : detail < SIZE_MAX     ? detail
-                                            : key->order[GROUP] > 0 ? r->parts[key->side]
-                                                                    : r->keys[key->side]);
-    const bool is_token = is_of_tokens(r, key->side) && is_position(&text, r->tokens);
-    const bool is_head = is_head_column(r, key->side) && text.type == ATTN_VALUE_INTEGER;
+    const struct attn_table *table = grid->cells->table;
+    const struct attn_token_texts *tokens = grid->cells->tokens;
+    const struct side *side = key->side;
+    const bool has_detail = side->details < SIZE_MAX;
+    struct attn_cell text = attn_table_cell(table, key->row,
+                                            side->is_stream         ? grid->stream.sites
+                                            : has_detail            ? side->details
+                                            : key->order[GROUP] > 0 ? side->parts
+                                                                    : side->keys);
+    const bool is_token = side->is_of_tokens && is_position(&text, tokens);
+    const bool is_head = side->is_head && text.type == ATTN_VALUE_INTEGER;
 
-    if (key->side == ROWS && r->has_stacks && !is_stream && !is_head) {
+    if (side->has_stacks && !side->is_stream && !is_head) {
         attn_grid_append_layer(out, &key->at);
-        if (detail == SIZE_MAX || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
+        if (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
             return; /* complete without the site */
         attn_buffer_append_char(out, ' ');
     }
-    if (!attn_table_is_missing(table, row, texts))
-        text = attn_table_cell(table, row, texts);
+    if (!attn_table_is_missing(table, key->row, side->texts))
+        text = attn_table_cell(table, key->row, side->texts);
     if (text.type == ATTN_VALUE_TEXT) {
-        if (!is_stream || !append_stream(out, r, row, key->at, false))
+        if (!side->is_stream || !append_stream(out, &grid->stream, key->row, key->at, false))
             attn_escape_append(out, text.text, text.size);
-    } else if (texts != SIZE_MAX) {
+    } else if (side->texts != SIZE_MAX) {
         attn_buffer_append_string(out, ATTN_ELLIPSIS); /* the tokens of items differ */
     } else if (is_head) {
-        append_writer(r, key, out);
+        append_writer(out, table, key);
         if (key->order[QUERY] != NONE)
             attn_buffer_append_format(out, " query %" PRId64, key->order[QUERY]);
-    } else if (detail < SIZE_MAX && !is_token) {
-        attn_buffer_append_format(out, "%s %" PRId64, attn_table_column_name(table, detail),
-                                  text.integer);
     } else if (is_token) {
-        if (detail < SIZE_MAX)
+        if (has_detail)
             attn_buffer_append_format(out, "%" PRId64 " ", text.integer);
-        append_token(out, r->tokens, (size_t)text.integer, detail < SIZE_MAX);
-    } else if (key->side == COLUMNS && r->parts[COLUMNS] < SIZE_MAX) {
+        append_token(out, tokens, (size_t)text.integer, has_detail);
+    } else if (has_detail) {
+        attn_buffer_append_format(out, "%s %" PRId64, attn_table_column_name(table, side->details),
+                                  text.integer);
+    } else if (!side->is_row && side->parts < SIZE_MAX) {
         attn_buffer_append_format(out, "%" PRId64, text.integer);
     }
 }
 
-/* Makes a place of AXIS for each of the sorted KEYS [n] that differs from the one before. In the
- * residual stream the input of a layer is one place with the output of the layer before. */
-static enum attn_status place_keys(const struct reading *r, const struct key *keys, size_t n,
-                                   struct attn_table_axis *axis, struct attn_error *err)
+/* Names the axis of SIDE: by the column of texts if it has a quantity, as numbers then only give
+ * the order; otherwise by the key column. */
+static void name_axis(const struct grid *grid, const struct side *side)
 {
+    const struct attn_table *table = grid->cells->table;
+    struct attn_table_axis *places = side->axis;
+    struct attn_grid_axis *axis = &places->axis;
+    const struct attn_column *texts =
+        attn_table_column(table, side->texts == SIZE_MAX ? side->details : side->texts);
+    const struct attn_column *column = texts && texts->type == ATTN_VALUE_TEXT && texts->quantity
+                                           ? texts
+                                           : attn_table_column(table, side->keys);
+    const bool has_texts = column->type == ATTN_VALUE_TEXT;
+
+    axis->title = grid->are_writers
+                      ? side->is_row ? "written into the query" : "written into the key"
+                  : side->is_head                 ? "head"
+                  : side->is_stream               ? "residual stream"
+                  : has_texts && column->quantity ? column->quantity
+                                                  : column->name;
+    axis->has_own_texts = true;
+    axis->is_named =
+        has_texts || axis->n_main > 0 || side->is_stream || side->is_head || side->has_stacks;
+    axis->positions = places->positions;
+    axis->begins = grid->are_writers || grid->is_pairs ? places->begins : NULL;
+    axis->texts = places->texts.bytes.size > 0 ? &places->texts : NULL;
+}
+
+/* Makes a place on SIDE for each of the sorted KEYS [n] that differs from the one before. In the
+ * residual stream the input of a layer is one place with the output of the layer before. */
+static enum attn_status place_keys(const struct grid *grid, const struct side *side,
+                                   const struct key *keys, size_t n, struct attn_error *err)
+{
+    struct attn_table_axis *axis = side->axis;
     const struct key *last = NULL; /* of the last place */
     size_t n_main = 0, at = 0;
 
@@ -621,13 +632,13 @@ static enum attn_status place_keys(const struct reading *r, const struct key *ke
         const size_t n_found = axis->texts.n;
 
         if (i == 0 || !is_same_place(key, &keys[i - 1])) {
-            if (r->are_writers)
-                append_writer(r, key, &axis->texts.bytes);
+            if (grid->are_writers)
+                append_writer(&axis->texts.bytes, grid->cells->table, key);
             else
-                append_key(r, key, &axis->texts.bytes);
-            at = end_label(axis, key->side == ROWS && r->is_stream);
+                append_key(&axis->texts.bytes, grid, key);
+            at = end_label(axis, key->side->is_stream);
         }
-        *key->place = at;
+        key->side->places[key->row] = at;
         if (axis->texts.n == n_found)
             continue;
         axis->begins[at] = last && (key->order[GROUP] != last->order[GROUP] ||
@@ -638,30 +649,32 @@ static enum attn_status place_keys(const struct reading *r, const struct key *ke
     }
     axis->axis.n = axis->texts.n;
     axis->axis.n_main = n_main < axis->axis.n ? n_main : 0;
+    name_axis(grid, side);
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
 /* Returns how many of the sorted KEYS [n] of rows are of the first place, if most of its cells
  * repeat the token of their column, as the embedding of a token is the token; 0 otherwise. The
  * first row of a cell is its text. */
-static size_t count_repeated(const struct reading *r, const struct key *keys, size_t n)
+static size_t count_repeated(const struct attn_table_cells *cells, const struct key *keys, size_t n)
 {
     const double most = 0.75;
     size_t n_key = 0, n_cell = 0, n_equal = 0;
 
     for (; n_key < n && is_same_place(&keys[n_key], keys); n_key++) {
         const size_t row = keys[n_key].row;
-        const struct attn_cell cell = attn_table_cell(r->table, row, r->of->cells);
-        const struct attn_cell at = attn_table_cell(r->table, row, r->of->columns);
+        const struct attn_cell cell = attn_table_cell(cells->table, row, cells->of.cells);
+        const struct attn_cell at = attn_table_cell(cells->table, row, cells->of.columns);
         size_t n_word = cell.size, n_token = 0, first = 0;
         const char *word = attn_text_trim(cell.text, &n_word), *token = NULL;
 
-        while (attn_table_cell(r->table, keys[first].row, r->of->columns).integer != at.integer)
+        while (attn_table_cell(cells->table, keys[first].row, cells->of.columns).integer !=
+               at.integer)
             first++;
         if (first < n_key)
             continue;
-        if (is_position(&at, r->tokens))
-            token = attn_token_text(r->tokens, (size_t)at.integer, &n_token);
+        if (is_position(&at, cells->tokens))
+            token = attn_token_text(cells->tokens, (size_t)at.integer, &n_token);
         token = attn_text_trim(token, &n_token);
         n_cell++;
         n_equal += n_word > 0 && n_word == n_token && memcmp(word, token, n_word) == 0;
@@ -669,127 +682,127 @@ static size_t count_repeated(const struct reading *r, const struct key *keys, si
     return n_key < n && (double)n_equal >= most * (double)n_cell ? n_key : 0;
 }
 
-/* Adds to KEYS [n] those on SIDE of the rows of the table that have a place on both sides. PLACES
- * receives the places. Returns the number of keys. */
-static size_t list_keys(const struct reading *r, int side, size_t *places, struct key *keys,
-                        size_t n)
+/* Makes the places of the rows of the table that have one on both sides. */
+static enum attn_status place_sides(const struct grid *grid, struct attn_error *err)
 {
-    for (size_t row = 0; row < attn_table_n_row(r->table); row++) {
-        const struct attn_cell part = attn_table_cell(r->table, row, r->part);
-        struct key other;
-
-        if ((r->view->only && attn_cell_word(&part, r->view->only) == SIZE_MAX) ||
-            !find_key(r, !side, row, &other) || !find_key(r, side, row, &keys[n]))
-            continue;
-        keys[n++].place = &places[row];
-    }
-    return n;
-}
-
-/* Names the axis of SIDE: by the column of texts if it has a quantity, as numbers then only give
- * the order; otherwise by the key column. */
-static void name_axis(const struct reading *r, int side, struct attn_table_axis *axis)
-{
-    const bool is_row = side == ROWS, is_head = is_head_column(r, side);
-    const bool is_stream = is_row && r->is_stream;
-    const struct attn_column *key = attn_table_column(r->table, r->keys[side]);
-    const struct attn_column *texts =
-        attn_table_column(r->table, is_row || r->texts == SIZE_MAX ? r->details[side] : r->texts);
-    const struct attn_column *column =
-        texts && texts->type == ATTN_VALUE_TEXT && texts->quantity ? texts : key;
-    const bool has_texts = column->type == ATTN_VALUE_TEXT;
-
-    axis->axis.title = r->are_writers ? is_row ? "written into the query" : "written into the key"
-                       : is_head      ? "head"
-                       : is_stream    ? "residual stream"
-                       : has_texts && column->quantity ? column->quantity
-                                                       : column->name;
-    axis->axis.has_own_texts = true;
-    axis->axis.is_named =
-        has_texts || axis->axis.n_main > 0 || is_stream || is_head || (is_row && r->has_stacks);
-    axis->axis.positions = axis->positions;
-    axis->axis.begins = r->are_writers || r->is_pairs ? axis->begins : NULL;
-    axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
-}
-
-/* Makes the two axes of a grid. Those of pairs are one, with the heads of both sides. */
-static enum attn_status read_sides(const struct reading *r, struct attn_error *err)
-{
-    struct attn_table_axis *axes[2] = {&r->cells->rows, &r->cells->columns};
-    const size_t n_row = attn_table_n_row(r->table);
-    const bool has_cells = r->of->cells < SIZE_MAX && r->n_label == 0;
+    const struct attn_table_cells *cells = grid->cells;
+    const char *only = cells->picture->view.only;
+    const size_t n_row = attn_table_n_row(cells->table);
     enum attn_status status = ATTN_OK;
+    size_t n = 0, n_repeated = 0;
     struct key *keys;
-    size_t n = 0;
 
-    for (int i = 0; i < 2; i++)
-        ATTN_TRY(attn_table_axis_create(axes[i], n_row, 2 * n_row, &r->cells->store, err));
     ATTN_TRY(ATTN_ALLOC(keys, 2 * n_row, err));
-    for (int i = 0; i < 2; i++) {
-        size_t first = 0;
+    for (size_t row = 0; row < n_row; row++) {
+        const struct attn_cell part = attn_table_role_cell(cells->table, row, ATTN_ROLE_PART);
 
-        n = list_keys(r, i, axes[i]->of_rows, keys, r->is_pairs ? n : 0);
-        if (r->is_pairs && i == ROWS)
-            continue;
-        qsort(keys, n, sizeof *keys, by_order);
-        if (i == ROWS && has_cells)
-            first = count_repeated(r, keys, n);
-        ATTN_THEN(status,
-                  place_keys(r, keys + first, n - first, axes[r->is_pairs ? ROWS : i], err));
-        name_axis(r, i, axes[r->is_pairs ? ROWS : i]);
+        if ((!only || attn_cell_word(&part, only) < SIZE_MAX) &&
+            find_key(grid, &grid->rows, row, &keys[n]) &&
+            find_key(grid, &grid->columns, row, &keys[n + 1]))
+            n += 2;
     }
-    if (r->is_pairs)
-        axes[COLUMNS]->axis = axes[ROWS]->axis;
+    qsort(keys, n, sizeof *keys, by_order);
+    if (!grid->is_pairs) { /* half of the keys are those of the rows */
+        n /= 2;
+        if (cells->of.cells < SIZE_MAX && cells->picture->n_label == 0)
+            n_repeated = count_repeated(cells, keys, n);
+        status = place_keys(grid, &grid->rows, keys + n_repeated, n - n_repeated, err);
+    }
+    ATTN_THEN(status, place_keys(grid, &grid->columns, grid->is_pairs ? keys : keys + n, n, err));
     attn_free(keys);
     return status;
 }
 
-/* Finds the columns of the two sides of a grid; of pairs of heads, or of writers, these are those
- * of both. */
-static enum attn_status find_sides(struct reading *r, struct attn_error *err)
+/* Finds the columns of a side of GRID; of pairs of heads, or of writers, those of heads and parts
+ * of both sides. */
+static enum attn_status read_side(const struct grid *grid, bool is_row, struct side *side,
+                                  struct attn_error *err)
 {
     static const enum attn_column_role roles[2][3] = {
-        {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD, ATTN_ROLE_PART},
-        {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD, ATTN_ROLE_OTHER_PART}};
+        {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD, ATTN_ROLE_OTHER_PART},
+        {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD, ATTN_ROLE_PART}};
+    struct attn_table_cells *cells = grid->cells;
+    const struct attn_table *table = cells->table;
+    const struct attn_view_columns *of = &cells->of;
+    const bool is_twin = grid->is_pairs || grid->are_writers;
+    const size_t n_row = attn_table_n_row(table);
+    struct attn_table_axis *axis = is_row ? &cells->rows : &cells->columns;
+    enum attn_column_role role;
 
-    r->are_writers = r->role == ATTN_ROLE_OTHER_PART;
-    r->is_stream &= r->role != ATTN_ROLE_SITE;
-    r->texts = filled(r->table, r->of->texts);
-    for (int i = 0; i < 2; i++) {
-        const bool is_twin = r->is_pairs || r->are_writers;
-
-        r->keys[i] = is_twin     ? attn_table_find_role(r->table, roles[i][0])
-                     : i == ROWS ? r->of->rows
-                                 : r->of->columns;
-        r->details[i] = is_twin     ? attn_table_find_role(r->table, roles[i][1])
-                        : i == ROWS ? r->of->detail
-                                    : SIZE_MAX;
-        r->parts[i] = r->are_writers   ? attn_table_find_role(r->table, roles[i][2])
-                      : r->view->parts ? r->part
-                                       : SIZE_MAX;
-        if (r->is_pairs && (r->keys[i] == SIZE_MAX || r->details[i] == SIZE_MAX))
-            return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
-    }
+    *side = (struct side){.is_row = is_row,
+                          .keys = is_twin  ? attn_table_find_role(table, roles[is_row][0])
+                                  : is_row ? of->rows
+                                           : of->columns,
+                          .details = is_twin  ? attn_table_find_role(table, roles[is_row][1])
+                                     : is_row ? of->detail
+                                              : SIZE_MAX,
+                          .parts = grid->are_writers ? attn_table_find_role(table, roles[is_row][2])
+                                   : cells->picture->view.parts
+                                       ? attn_table_find_role(table, ATTN_ROLE_PART)
+                                       : SIZE_MAX,
+                          .query = is_row && attn_table_role(table, of->detail) == ATTN_ROLE_HEAD
+                                       ? attn_table_find_role(table, ATTN_ROLE_QUERY)
+                                       : SIZE_MAX,
+                          .texts = is_row ? SIZE_MAX : filled(table, of->texts),
+                          .is_stream = is_row && grid->stream.is_shown,
+                          .has_stacks = is_row && has_stacks(table, of->rows)};
+    if (grid->is_pairs && (side->keys == SIZE_MAX || side->details == SIZE_MAX))
+        return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
+    role = attn_table_role(table, side->details < SIZE_MAX ? side->details : side->keys);
+    side->is_head =
+        side->details < SIZE_MAX && (role == ATTN_ROLE_HEAD || role == ATTN_ROLE_OTHER_HEAD);
+    side->is_of_tokens =
+        role == ATTN_ROLE_POSITION || (has_trait(cells, ATTN_VIEW_DIFFERENCE) &&
+                                       (role == ATTN_ROLE_QUERY || role == ATTN_ROLE_KEY));
+    ATTN_TRY(attn_table_axis_create(axis, n_row, 2 * n_row, &cells->store, err));
+    side->places = axis->of_rows;
+    side->axis = grid->is_pairs ? &cells->rows : axis;
     return ATTN_OK;
 }
 
-static enum attn_status read_grid(struct reading *r, struct attn_error *err)
+/* Makes a group of the rows with the same labels. */
+static enum attn_status read_groups(struct attn_table_cells *cells, struct attn_error *err)
 {
-    const struct attn_figure_text *texts = r->picture->texts;
-    struct attn_table_cells *cells = r->cells;
-    const char *name = attn_table_column_name(r->table, r->of->columns);
+    struct attn_table_axis *groups = &cells->groups;
+    const size_t n_row = attn_table_n_row(cells->table);
+
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
+    for (size_t i = 0; i < n_row; i++) {
+        append_labels(&groups->texts.bytes, cells, i);
+        groups->of_rows[i] = end_label(groups, true);
+    }
+    cells->grid.groups = &groups->axis;
+    return attn_table_axis_end(groups, "", err);
+}
+
+static enum attn_status read_grid(struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_table_picture *picture = cells->picture;
+    const struct attn_figure_text *texts = picture->texts;
+    const char *name = attn_table_column_name(cells->table, cells->of.columns);
+    const enum attn_column_role role = attn_table_role(cells->table, cells->of.columns);
+    struct grid grid = {.cells = cells,
+                        .stream = read_stream(cells),
+                        .is_pairs = has_trait(cells, ATTN_VIEW_PAIRS),
+                        .are_writers = role == ATTN_ROLE_OTHER_PART};
     bool is_of_run;
 
-    ATTN_TRY(find_sides(r, err));
-    is_of_run = r->picture->run && is_of_tokens(r, COLUMNS);
-    if (is_of_run || (r->picture->run && is_of_tokens(r, ROWS)))
-        ATTN_TRY(read_tokens(r, err));
-    ATTN_TRY(read_sides(r, err));
+    grid.stream.is_shown &= role != ATTN_ROLE_SITE;
+    if (picture->n_label > 0)
+        ATTN_TRY(read_groups(cells, err));
+    ATTN_TRY(read_side(&grid, true, &grid.rows, err));
+    ATTN_TRY(read_side(&grid, false, &grid.columns, err));
+    is_of_run = picture->run && grid.columns.is_of_tokens;
+    if (is_of_run || (picture->run && grid.rows.is_of_tokens))
+        ATTN_TRY(read_tokens(cells, err));
+    ATTN_TRY(place_sides(&grid, err));
+    if (grid.is_pairs)
+        cells->columns.axis = cells->rows.axis;
     if (cells->rows.axis.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
-                              attn_table_column_name(r->table, r->of->rows), name);
-    cells->columns.axis.parts = is_of_run ? r->picture->run->texts : NULL;
-    if (!is_of_run || !r->picture->other_run || !texts[0].name || !texts[1].name)
+                              attn_table_column_name(cells->table, cells->of.rows), name);
+    cells->columns.axis.parts = is_of_run ? picture->run->texts : NULL;
+    if (!is_of_run || !picture->other_run || !texts[0].name || !texts[1].name)
         return ATTN_OK;
     attn_buffer_append_format(&cells->both, "%s: %s/%s", name, texts[0].name, texts[1].name);
     cells->columns.axis.title = attn_buffer_string(&cells->both);
@@ -798,38 +811,42 @@ static enum attn_status read_grid(struct reading *r, struct attn_error *err)
 
 /* --- The axes of bars and curves -------------------------------------------------------------- */
 
-/* Returns true if COLUMN has the numbers of parts of a layer. */
-static bool has_parts(const struct attn_table *table, size_t column)
-{
-    const int role = role_of(table, column);
-
-    return role == ATTN_ROLE_HEAD || role == ATTN_ROLE_KV_HEAD || role == ATTN_ROLE_NEURON;
-}
+/* Bars, curves and strips: groups, each with a number at each of the places. */
+struct series {
+    struct attn_table_cells *cells;
+    struct stream stream;
+    enum attn_column_role role; /* of the columns of the view */
+    bool is_line;               /* a curve whose places are layers or positions */
+    bool is_of_positions;       /* these are positions, if it is one */
+    bool has_axis_name;         /* the places are numbers, which the axis names */
+};
 
 /* Appends " resid_post" or, for a part of a layer, ".5"; empty for the usual site. */
-static void append_site(struct attn_buffer *out, const struct reading *r, size_t detail, size_t row)
+static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        size_t detail)
 {
-    const struct attn_cell cell = attn_table_cell(r->table, row, detail);
+    const struct attn_cell cell = attn_table_cell(table, row, detail);
 
     if (cell.type == ATTN_VALUE_MISSING ||
         attn_cell_word(&cell, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
         return;
-    attn_buffer_append_char(out, has_parts(r->table, detail) ? '.' : ' ');
-    append_cell(out, r->table, row, detail);
+    attn_buffer_append_char(out, attn_table_has_parts(table, detail) ? '.' : ' ');
+    append_cell(out, table, row, detail);
 }
 
 /* Appends the head, position, token or part of a row. */
-static void append_column_side(struct attn_buffer *out, const struct reading *r, size_t row)
+static void append_column_side(struct attn_buffer *out, const struct series *series, size_t row)
 {
-    const struct attn_table *table = r->table;
-    const size_t columns = r->of->columns;
+    const struct attn_table_cells *cells = series->cells;
+    const struct attn_table *table = cells->table;
+    const size_t columns = cells->of.columns;
+    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
     const struct attn_cell cell = attn_table_cell(table, row, columns);
-    const struct attn_cell part = attn_table_cell(table, row, r->part);
-    struct attn_cell text = attn_table_cell(table, row, r->of->texts);
-    const bool has_axis_name = r->is_curve && r->is_sequence && r->of->rows == columns;
+    const struct attn_cell part = attn_table_cell(table, row, parts);
+    struct attn_cell text = attn_table_cell(table, row, cells->of.texts);
 
     if (cell.type == ATTN_VALUE_INTEGER && attn_cell_word(&part, "source") == 0 &&
-        r->role == ATTN_ROLE_POSITION)
+        series->role == ATTN_ROLE_POSITION)
         attn_buffer_append_string(out, "source ");
     if (text.type != ATTN_VALUE_MISSING) {
         append_cell(out, table, row, columns);
@@ -837,167 +854,148 @@ static void append_column_side(struct attn_buffer *out, const struct reading *r,
         for (; text.size > 1 && *text.text == ' '; text.size--)
             text.text++;
         attn_escape_append(out, text.text, text.size);
-    } else if (is_position(&cell, r->tokens)) {
+    } else if (is_position(&cell, cells->tokens)) {
         attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
-        append_token(out, r->tokens, (size_t)cell.integer, true);
-    } else if (cell.type != ATTN_VALUE_MISSING) {
-        if (cell.type == ATTN_VALUE_INTEGER && !has_axis_name)
-            attn_buffer_append_format(out, "%s ", attn_table_column_name(table, columns));
-        append_cell(out, table, row, columns);
+        append_token(out, cells->tokens, (size_t)cell.integer, true);
     } else {
-        append_cell(out, table, row, r->part);
+        if (cell.type == ATTN_VALUE_INTEGER && !series->has_axis_name)
+            attn_buffer_append_format(out, "%s ", attn_table_column_name(table, columns));
+        append_cell(out, table, row, cell.type != ATTN_VALUE_MISSING ? columns : parts);
     }
 }
 
 /* Appends the place of a row: its place in the residual stream, or its layer and site. */
-static void append_place(struct attn_buffer *out, const struct reading *r, size_t row,
+static void append_place(struct attn_buffer *out, const struct series *series, size_t row,
                          bool is_named)
 {
-    const bool is_tick = r->is_curve && !r->is_sequence && !is_named;
+    const struct attn_table *table = series->cells->table;
+    const struct attn_view_columns *of = &series->cells->of;
+    const bool is_tick = series->is_line && !is_named;
     struct attn_location at;
 
-    if (r->is_stream && read_layer(r->table, row, r->of->rows, &at) &&
-        append_stream(out, r, row, at, is_tick && at.stack == ATTN_STACK_ONLY))
+    if (series->stream.is_shown && read_layer(table, row, of->rows, &at) &&
+        append_stream(out, &series->stream, row, at, is_tick && at.stack == ATTN_STACK_ONLY))
         return;
-    if (is_named && !r->has_stacks)
-        attn_buffer_append_format(out, "%s ", attn_table_column_name(r->table, r->of->rows));
-    append_cell(out, r->table, row, r->of->rows);
-    append_site(out, r, r->of->detail, row);
+    if (is_named && !has_stacks(table, of->rows))
+        attn_buffer_append_format(out, "%s ", attn_table_column_name(table, of->rows));
+    append_cell(out, table, row, of->rows);
+    append_site(out, table, row, of->detail);
 }
 
 /* Appends the name of a row: "2.5" for a head or neuron, "2.5 4>1 keys" for a cell, "mlp 3", "2
  * keys". */
-static void append_row(struct attn_buffer *out, const struct reading *r, size_t row)
+static void append_row(struct attn_buffer *out, const struct series *series, size_t row)
 {
-    const struct attn_table *table = r->table;
-    const struct attn_view_columns *of = r->of;
-    const size_t n = out->size;
+    const struct attn_table *table = series->cells->table;
+    const struct attn_view_columns *of = &series->cells->of;
+    const size_t n = out->size, query = attn_table_find_role(table, ATTN_ROLE_QUERY);
 
     if (of->rows == of->columns || attn_table_is_missing(table, row, of->rows)) {
-        append_column_side(out, r, row);
-    } else if (has_parts(table, of->columns) && !attn_table_is_missing(table, row, of->columns)) {
+        append_column_side(out, series, row);
+    } else if (attn_table_has_parts(table, of->columns) &&
+               !attn_table_is_missing(table, row, of->columns)) {
         append_cell(out, table, row, of->rows);
-        append_site(out, r, of->columns, row);
-        append_site(out, r, of->detail, row);
-    } else if (r->detail_role == ATTN_ROLE_HEAD) {
-        append_place(out, r, row, false);
+        append_site(out, table, row, of->columns);
+        append_site(out, table, row, of->detail);
+    } else if (attn_table_role(table, of->detail) == ATTN_ROLE_HEAD) {
+        append_place(out, series, row, false);
         attn_buffer_append_char(out, ' ');
-        append_cell(out, table, row, r->query);
-        attn_buffer_append_string(out, r->query != SIZE_MAX ? ">" : "");
-        append_column_side(out, r, row);
+        append_cell(out, table, row, query);
+        attn_buffer_append_string(out, query != SIZE_MAX ? ">" : "");
+        append_column_side(out, series, row);
     } else {
-        if (r->role != ATTN_ROLE_SITE)
-            append_column_side(out, r, row);
+        if (series->role != ATTN_ROLE_SITE)
+            append_column_side(out, series, row);
         attn_buffer_append_string(out, out->size > n ? " " : "");
-        append_place(out, r, row, out->size == n);
+        append_place(out, series, row, out->size == n);
     }
 }
 
-/* Whether the groups have rows of the table of their own, which then are the places. */
-static bool has_group_rows(const struct reading *r)
+/* Appends the group of a row: its labels and, of lines, the other side than that of the places. */
+static void append_group(struct attn_buffer *out, const struct series *series, size_t row)
 {
-    return r->of->rows < r->n_label;
-}
-
-/* Whether the places of curves are positions, and not layers. */
-static bool is_by_position(const struct reading *r)
-{
-    return r->of->detail == SIZE_MAX && (r->role == ATTN_ROLE_POSITION || r->role == ATTN_ROLE_KEY);
-}
-
-/* Appends the labels of the items of a row: "pl, none". */
-static void append_labels(const struct reading *r, size_t row, struct attn_buffer *out)
-{
-    for (size_t i = 0; i < r->n_label; i++) {
-        attn_buffer_append_string(out, i > 0 ? ", " : "");
-        append_cell(out, r->table, row, i);
-    }
-}
-
-/* Appends the group of a row: its labels and, of curves, the other side than that of the places. */
-static void append_group(const struct reading *r, size_t row, struct attn_buffer *out)
-{
+    const struct attn_view_columns *of = &series->cells->of;
     const size_t begin = out->size;
 
-    if (has_group_rows(r))
-        return;
-    append_labels(r, row, out);
-    if (!r->is_curve || r->is_sequence || r->role == ATTN_ROLE_SITE ||
-        r->of->rows == r->of->columns) /* each group has one curve */
-        return;
+    append_labels(out, series->cells, row);
+    if (!series->is_line || series->role == ATTN_ROLE_SITE || of->rows == of->columns)
+        return; /* each group has one curve */
     attn_buffer_append_string(out, out->size > begin ? ", " : "");
-    if (is_by_position(r))
-        append_place(out, r, row, true);
+    if (series->is_of_positions)
+        append_place(out, series, row, true);
     else
-        append_column_side(out, r, row);
+        append_column_side(out, series, row);
 }
 
-/* Appends the place of a row: of curves its position, or otherwise its layer; with
- * ATTN_VIEW_SEQUENCE, and of bars, its name. */
-static void append_name(const struct reading *r, size_t row, struct attn_buffer *out)
+/* Appends the place of a row: of lines its position, or otherwise its layer; of others its name. */
+static void append_name(struct attn_buffer *out, const struct series *series, size_t row)
 {
-    if (has_group_rows(r))
-        append_labels(r, row, out);
-    else if (!r->is_curve || r->is_sequence)
-        append_row(out, r, row);
-    else if (is_by_position(r))
-        append_column_side(out, r, row);
+    if (!series->is_line)
+        append_row(out, series, row);
+    else if (series->is_of_positions)
+        append_column_side(out, series, row);
     else
-        append_place(out, r, row, false);
+        append_place(out, series, row, false);
 }
 
-/* Returns true if row I of the table has a place in bars and curves. */
-static bool has_name(const struct reading *r, size_t i)
+/* Returns true if ROW of the table has a place in bars and curves. */
+static bool has_name(const struct series *series, size_t row)
 {
-    const char *quantity = attn_table_column(r->table, r->of->values)->quantity;
+    const struct attn_table *table = series->cells->table;
+    const struct attn_view_columns *of = &series->cells->of;
+    const char *quantity = attn_table_column(table, of->values)->quantity;
 
     /* totals are drawn beside the parts if they are answers and not changes */
-    if (attn_table_total(r->table, i) != SIZE_MAX &&
+    if (attn_table_total(table, row) != SIZE_MAX &&
         !(quantity && strcmp(quantity, ATTN_ANSWER) == 0))
         return false;
-    return !r->is_curve || r->is_sequence ||
-           (!attn_table_is_missing(r->table, i, r->of->rows) &&
-            !attn_table_is_missing(r->table, i, r->of->columns));
+    return !series->is_line || (!attn_table_is_missing(table, row, of->rows) &&
+                                !attn_table_is_missing(table, row, of->columns));
 }
 
-/* Makes a place of AXIS for each row of the table that has one, in their order, named by APPEND. If
- * IS_UNIQUE, rows with equal names share it. */
-static enum attn_status
-list_rows(const struct reading *r,
-          void (*append)(const struct reading *, size_t, struct attn_buffer *), bool is_unique,
-          struct attn_table_axis *axis, struct attn_error *err)
+static enum attn_status read_series(struct attn_table_cells *cells, bool is_curve,
+                                    struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(r->table);
+    const struct attn_table *table = cells->table;
+    const struct attn_view_columns *of = &cells->of;
+    const bool is_sequence = has_trait(cells, ATTN_VIEW_SEQUENCE);
+    const enum attn_column_role role = attn_table_role(table, of->columns);
+    const bool has_positions = role == ATTN_ROLE_POSITION;
+    const bool is_of_positions = is_curve && has_positions && of->detail == SIZE_MAX;
+    const struct series series = {
+        .cells = cells,
+        .stream = read_stream(cells),
+        .role = role,
+        .is_line = is_curve && !is_sequence,
+        .is_of_positions = of->detail == SIZE_MAX && (has_positions || role == ATTN_ROLE_KEY),
+        .has_axis_name = is_curve && is_sequence && of->rows == of->columns};
+    const struct attn_column *named =
+        attn_table_column(table, is_sequence || is_of_positions ? of->columns : of->rows);
+    struct attn_table_axis *groups = &cells->rows, *places = &cells->columns;
+    const size_t n_row = attn_table_n_row(table);
 
-    ATTN_TRY(attn_table_axis_create(axis, n_row, n_row, &r->cells->store, err));
+    if (cells->picture->run && has_positions)
+        ATTN_TRY(read_tokens(cells, err));
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n_row, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(places, n_row, n_row, &cells->store, err));
     for (size_t i = 0; i < n_row; i++) {
-        if (r->is_placed && !r->is_placed(r, i))
+        if (!has_name(&series, i))
             continue;
-        append(r, i, &axis->texts.bytes);
-        axis->of_rows[i] = end_label(axis, is_unique);
+        if (of->rows < cells->picture->n_label) { /* the groups have rows, which are the places */
+            append_labels(&places->texts.bytes, cells, i);
+        } else {
+            append_group(&groups->texts.bytes, &series, i);
+            append_name(&places->texts.bytes, &series, i);
+        }
+        groups->of_rows[i] = end_label(groups, true);
+        places->of_rows[i] = end_label(places, true);
     }
-    axis->axis = attn_table_named_axis(axis, "");
-    return attn_buffer_check(&axis->texts.bytes, err);
-}
-
-static enum attn_status read_names(struct reading *r, struct attn_error *err)
-{
-    struct attn_table_axis *groups = &r->cells->rows, *places = &r->cells->columns;
-    const bool has_positions = r->role == ATTN_ROLE_POSITION;
-    const struct attn_column *named = attn_table_column(
-        r->table, r->is_sequence || (r->is_curve && has_positions && r->of->detail == SIZE_MAX)
-                      ? r->of->columns
-                      : r->of->rows);
-
-    r->is_placed = has_name;
-    if (r->picture->run && has_positions)
-        ATTN_TRY(read_tokens(r, err));
-    ATTN_TRY(list_rows(r, append_group, true, groups, err));
-    ATTN_TRY(list_rows(r, append_name, true, places, err));
+    ATTN_TRY(attn_table_axis_end(groups, "", err));
+    ATTN_TRY(attn_table_axis_end(places, "", err));
     if (groups->texts.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
-    if (r->is_curve && r->is_stream && !(has_positions && r->of->detail == SIZE_MAX))
-        places->axis.title = r->has_stacks ? "residual stream" : "after layer";
+    if (is_curve && series.stream.is_shown && !is_of_positions)
+        places->axis.title = has_stacks(table, of->rows) ? "residual stream" : "after layer";
     else
         places->axis.title = named->quantity ? named->quantity : named->name;
     return ATTN_OK;
@@ -1005,91 +1003,86 @@ static enum attn_status read_names(struct reading *r, struct attn_error *err)
 
 /* --- An axis of tokens ------------------------------------------------------------------------ */
 
-/* Appends the token of a row: that of the run at its position, otherwise the text or the id in the
- * table. A row of parts may have its number only. */
-static void append_text(const struct reading *r, size_t row, struct attn_buffer *out)
+/* Appends the text or the id of a row in the table. A row of parts may have its number only. */
+static void append_text(struct attn_buffer *out, const struct attn_table_cells *cells, size_t row)
 {
-    const size_t columns[] = {r->of->texts, r->are_parts ? r->of->rows : SIZE_MAX,
-                              attn_table_find_role(r->table, ATTN_ROLE_ID)};
-    const struct attn_cell position = attn_table_cell(r->table, row, r->position);
-    size_t n, i = 0;
-    const char *token;
+    const size_t columns[] = {cells->of.texts,
+                              has_trait(cells, ATTN_VIEW_PARTS) ? cells->of.rows : SIZE_MAX,
+                              attn_table_find_role(cells->table, ATTN_ROLE_ID)};
 
-    if (is_position(&position, r->tokens)) {
-        token = attn_token_text(r->tokens, (size_t)position.integer, &n);
-        attn_buffer_append(out, token, n);
-        return;
-    }
-    while (i < 3 && attn_table_is_missing(r->table, row, columns[i]))
-        i++;
-    if (i < 3)
-        append_cell(out, r->table, row, columns[i]);
-    else /* the tokens of items differ */
-        attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
-}
-
-/* Whether a row of tokens is about one of them, and not about all together. */
-static bool has_token(const struct reading *r, size_t row)
-{
-    return r->of->rows == SIZE_MAX || !attn_table_is_missing(r->table, row, r->of->rows);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!attn_table_is_missing(cells->table, row, columns[i])) {
+            append_cell(out, cells->table, row, columns[i]);
+            return;
+        }
+    attn_buffer_append_string(out, " " ATTN_ELLIPSIS); /* the tokens of items differ */
 }
 
 /* Returns true if ROW begins another text than the row BEFORE: the text after a source, the second
  * of a pair; or of parts, if one of them has no position. */
-static bool begins_text(const struct reading *r, size_t row, size_t before)
+static bool begins_text(const struct attn_table_cells *cells, size_t row, size_t before)
 {
-    const struct attn_cell a = attn_table_cell(r->table, before, r->part);
-    const struct attn_cell b = attn_table_cell(r->table, row, r->part);
+    const struct attn_table *table = cells->table;
+    const struct attn_cell a = attn_table_role_cell(table, before, ATTN_ROLE_PART);
+    const struct attn_cell b = attn_table_role_cell(table, row, ATTN_ROLE_PART);
 
-    if (r->are_parts)
-        return attn_table_is_missing(r->table, before, r->position) !=
-               attn_table_is_missing(r->table, row, r->position);
+    if (has_trait(cells, ATTN_VIEW_PARTS))
+        return attn_table_is_missing(table, before, cells->of.rows) !=
+               attn_table_is_missing(table, row, cells->of.rows);
     return attn_cell_word(&a, "source a") < SIZE_MAX && attn_cell_word(&b, "source a") == SIZE_MAX;
 }
 
-/* Makes AXIS of the rows that are tokens. A line separates two texts, of parts the rows without a
- * position. */
-static enum attn_status read_list(struct reading *r, struct attn_table_axis *axis,
+/* Makes AXIS of the rows that are about a token, and not about all together: the token of the run
+ * at its position, otherwise the text in the table. A line separates two texts, of parts the rows
+ * without a position. */
+static enum attn_status read_list(struct attn_table_cells *cells, struct attn_table_axis *axis,
                                   struct attn_error *err)
 {
-    const bool is_source = role_of(r->table, r->of->rows) == ATTN_ROLE_KEY; /* of parts */
+    const struct attn_table *table = cells->table;
+    const size_t rows = cells->of.rows;
+    const bool are_parts = has_trait(cells, ATTN_VIEW_PARTS);
+    const bool is_of_source = are_parts && attn_table_role(table, rows) == ATTN_ROLE_KEY;
+    const struct attn_token_texts *tokens = cells->tokens + is_of_source;
+    const size_t positions = are_parts ? rows : attn_table_find_role(table, ATTN_ROLE_POSITION);
+    const size_t n_row = attn_table_n_row(table);
     size_t last = 0;
 
-    r->position = r->are_parts ? r->of->rows : attn_table_find_role(r->table, ATTN_ROLE_POSITION);
-    r->is_placed = r->are_parts ? NULL : has_token;
-    if (r->picture->run && r->position < SIZE_MAX)
-        ATTN_TRY(read_tokens(r, err));
-    r->tokens += r->are_parts && is_source;
-    ATTN_TRY(list_rows(r, append_text, false, axis, err));
-    for (size_t i = 0; i < attn_table_n_row(r->table); i++) {
-        if (axis->of_rows[i] == SIZE_MAX)
+    if (cells->picture->run && positions < SIZE_MAX)
+        ATTN_TRY(read_tokens(cells, err));
+    ATTN_TRY(attn_table_axis_create(axis, n_row, n_row, &cells->store, err));
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_cell position = attn_table_cell(table, i, positions);
+        size_t at, size;
+        const char *token;
+
+        if (!are_parts && rows < SIZE_MAX && attn_table_is_missing(table, i, rows))
             continue;
-        axis->begins[axis->of_rows[i]] = axis->of_rows[i] > 0 && begins_text(r, i, last);
+        if (is_position(&position, tokens)) {
+            token = attn_token_text(tokens, (size_t)position.integer, &size);
+            attn_buffer_append(&axis->texts.bytes, token, size);
+        } else {
+            append_text(&axis->texts.bytes, cells, i);
+        }
+        at = axis->of_rows[i] = end_label(axis, false);
+        axis->begins[at] = at > 0 && begins_text(cells, i, last);
         last = i;
     }
-    axis->axis.title = attn_table_column_name(r->table, r->are_parts ? r->of->rows : r->of->texts);
+    ATTN_TRY(attn_table_axis_end(
+        axis, attn_table_column_name(table, are_parts ? rows : cells->of.texts), err));
     axis->axis.begins = axis->begins;
     return ATTN_OK;
 }
 
-enum attn_status attn_table_axes_read(const struct attn_table *table,
-                                      const struct attn_table_picture *picture,
-                                      enum attn_figure kind, struct attn_table_cells *cells,
+enum attn_status attn_table_axes_read(struct attn_table_cells *cells, enum attn_figure kind,
                                       struct attn_error *err)
 {
-    struct reading r = begin_reading(table, picture, kind == ATTN_FIGURE_CURVE, cells);
-
-    if (r.are_parts)
-        return read_list(&r, &cells->rows, err);
+    if (has_trait(cells, ATTN_VIEW_PARTS))
+        return read_list(cells, &cells->rows, err);
     if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
-        return read_list(&r, &cells->columns, err);
-    if (r.of->rows == SIZE_MAX || r.of->columns == SIZE_MAX)
+        return read_list(cells, &cells->columns, err);
+    if (cells->of.rows == SIZE_MAX || cells->of.columns == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE || kind == ATTN_FIGURE_STRIP)
-        return read_names(&r, err);
-    if (picture->n_label > 0) {
-        ATTN_TRY(list_rows(&r, append_labels, true, &cells->groups, err));
-        cells->grid.groups = &cells->groups.axis;
-    }
-    return read_grid(&r, err);
+        return read_series(cells, kind == ATTN_FIGURE_CURVE, err);
+    return read_grid(cells, err);
 }

@@ -58,8 +58,11 @@ size_t attn_table_next_value(const struct attn_table *table, size_t column);
 /* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
 size_t attn_table_count(const struct attn_table *table, enum attn_column_role role);
 
-/* Returns true if COLUMN, which may be SIZE_MAX, has ROLE. */
-bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role);
+/* Returns the role of COLUMN; that of values if it is SIZE_MAX. */
+enum attn_column_role attn_table_role(const struct attn_table *table, size_t column);
+
+/* Returns true if COLUMN has the numbers of parts of a layer. */
+bool attn_table_has_parts(const struct attn_table *table, size_t column);
 
 /* Sets the error that FIGURE ("a map") cannot show a table with groups. */
 enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error *err);
@@ -69,8 +72,9 @@ enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error 
 enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_row, size_t n,
                                         struct attn_store **store, struct attn_error *err);
 
-/* Returns an axis of the texts of AXIS, without positions. */
-struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title);
+/* Ends AXIS, which has all of its texts and is named by these, without positions. */
+enum attn_status attn_table_axis_end(struct attn_table_axis *axis, const char *title,
+                                     struct attn_error *err);
 
 /* Returns a number of the table, or NaN. */
 float attn_table_number(const struct attn_table *table, size_t row, size_t values);
@@ -95,7 +99,5 @@ void attn_table_append_label(struct attn_buffer *out, const char *text, size_t s
 /* Makes the rows, columns and groups of CELLS for KIND of figure: of a grid by the keys of the rows
  * of the table; of bars and curves, in the order of the rows, by their groups and names; of tokens
  * the columns, and of parts (ATTN_VIEW_PARTS) the rows, one for each row that is a token. */
-enum attn_status attn_table_axes_read(const struct attn_table *table,
-                                      const struct attn_table_picture *picture,
-                                      enum attn_figure kind, struct attn_table_cells *cells,
+enum attn_status attn_table_axes_read(struct attn_table_cells *cells, enum attn_figure kind,
                                       struct attn_error *err);

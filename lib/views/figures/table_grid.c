@@ -74,22 +74,21 @@ static enum attn_status find_words(const struct attn_column *column,
 }
 
 /* Reads the texts of the cells. */
-static enum attn_status read_texts(const struct attn_table *table, struct attn_table_cells *cells,
-                                   struct attn_error *err)
+static enum attn_status read_texts(struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t column = cells->of.cells;
     struct attn_token_texts *texts = &cells->texts;
 
     ATTN_TRY(ATTN_ALLOC(texts->ends, cells->n_cell, err));
     for (size_t i = 0; i < cells->n_cell; i++) {
-        const struct attn_cell cell = attn_table_cell(table, cells->placed[i], column);
+        const struct attn_cell cell = attn_table_cell(cells->table, cells->placed[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
             attn_table_append_label(&texts->bytes, cell.text, cell.size, SIZE_MAX);
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->grid.cells = texts;
-    cells->grid.has_words = attn_table_has_role(table, column, ATTN_ROLE_TOKEN);
+    cells->grid.has_words = attn_table_role(cells->table, column) == ATTN_ROLE_TOKEN;
     return attn_buffer_check(&texts->bytes, err);
 }
 
@@ -134,8 +133,9 @@ static enum attn_status check_rows(const struct attn_table *table, size_t a, siz
 }
 
 /* Notes the share of the only total of the table that the parts in cells add up to. */
-static void note_share(const struct attn_table *table, struct attn_table_cells *cells)
+static void note_share(struct attn_table_cells *cells)
 {
+    const struct attn_table *table = cells->table;
     const size_t values = cells->of.values;
     double shown = 0, sum = 0;
 
@@ -154,9 +154,10 @@ static void note_share(const struct attn_table *table, struct attn_table_cells *
 /* Assigns each row of the table to its cell, within the rows of its group. The first row of a cell
  * counts; in bars and curves (IS_PLOT) others have no place. Rows without a number have none,
  * except on a map of heads. */
-static enum attn_status place_rows(const struct attn_table *table, bool is_map, bool is_plot,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status place_rows(struct attn_table_cells *cells, bool is_map, bool is_plot,
+                                   struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const size_t n = cells->columns.axis.n, n_row = cells->rows.axis.n;
     const bool has_groups = cells->grid.groups != NULL;
 
@@ -185,9 +186,9 @@ static enum attn_status place_rows(const struct attn_table *table, bool is_map, 
 /* Puts the numbers of column C of the placed rows into the matrix, from FIRST on, for pairs of
  * heads also into the cell of the mirrored pair; of plots also their intervals, or without these
  * one standard error on either side. */
-static void put_numbers(const struct attn_table *table, size_t c, size_t first, bool is_pairs,
-                        struct attn_table_cells *cells)
+static void put_numbers(struct attn_table_cells *cells, size_t c, size_t first, bool is_pairs)
 {
+    const struct attn_table *table = cells->table;
     const size_t n = cells->columns.axis.n;
     const size_t low = attn_table_find_spread(table, c, ATTN_TRAIT_LOW);
     const size_t high = attn_table_find_spread(table, c, ATTN_TRAIT_HIGH);
@@ -291,9 +292,10 @@ static void put_bar(struct attn_table_cells *cells, const struct attn_head_type 
 
 /* Puts the name of each placed head into its cell, with its bar, or if there are many columns the
  * letter; without bars on the hue of its kind. */
-static enum attn_status put_kinds(const struct attn_table *table, bool has_names,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status put_kinds(struct attn_table_cells *cells, bool has_names,
+                                  struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const size_t n = cells->columns.axis.n, n_cell = cells->n_cell, *placed = cells->placed;
     const bool has_bars = attn_table_has_rest(table);
     struct attn_token_texts *texts = &cells->texts;
@@ -333,28 +335,25 @@ static enum attn_status put_kinds(const struct attn_table *table, bool has_names
     return attn_buffer_check(&texts->bytes, err);
 }
 
-static enum attn_status read_cells(const struct attn_table *table,
-                                   const struct attn_table_picture *picture, bool is_map,
-                                   double width, struct attn_table_cells *cells,
+static enum attn_status read_cells(struct attn_table_cells *cells, bool is_map, double width,
                                    struct attn_error *err)
 {
     enum { MOST_NAMED = 12 };         /* columns with names instead of letters */
     enum { NAMED = 25, BESIDE = 24 }; /* points: least width of such a column, and beside them */
-    const struct attn_table_view *view = &picture->view;
+    const struct attn_table_view *view = &cells->picture->view;
     size_t n;
 
-    ATTN_TRY(attn_table_axes_read(table, picture, is_map ? ATTN_FIGURE_MAP : ATTN_FIGURE_MATRIX,
-                                  cells, err));
-    ATTN_TRY(place_rows(table, is_map, false, cells, err));
-    if (view->parts && picture->n_label == 0)
-        note_share(table, cells);
+    ATTN_TRY(attn_table_axes_read(cells, is_map ? ATTN_FIGURE_MAP : ATTN_FIGURE_MATRIX, err));
+    ATTN_TRY(place_rows(cells, is_map, false, err));
+    if (view->parts && cells->picture->n_label == 0)
+        note_share(cells);
     n = cells->columns.axis.n;
     ATTN_TRY(attn_level_matrix_create(cells->n_cell / n, n, &cells->matrix, err));
     if (is_map)
-        return put_kinds(table, width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,
-                         cells, err);
-    put_numbers(table, cells->of.values, 0, (view->traits & ATTN_VIEW_PAIRS) != 0, cells);
-    return cells->of.cells < SIZE_MAX ? read_texts(table, cells, err) : ATTN_OK;
+        return put_kinds(cells, width > 0 ? (double)(n * NAMED + BESIDE) <= width : n <= MOST_NAMED,
+                         err);
+    put_numbers(cells, cells->of.values, 0, (view->traits & ATTN_VIEW_PAIRS) != 0);
+    return cells->of.cells < SIZE_MAX ? read_texts(cells, err) : ATTN_OK;
 }
 
 /* --- Bars and curves -------------------------------------------------------------------------- */
@@ -369,9 +368,9 @@ static bool is_beside(const struct attn_column *values, const struct attn_column
 
 /* Makes a group of each column of the range of the values, from these on, in place of those of the
  * rows. */
-static enum attn_status list_columns(const struct attn_table *table, struct attn_table_cells *cells,
-                                     struct attn_error *err)
+static enum attn_status list_columns(struct attn_table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const size_t n_row = attn_table_n_row(table), n = attn_table_n_column(table);
     const struct attn_column *values = attn_table_column(table, cells->of.values);
     struct attn_table_axis *groups = &cells->groups;
@@ -384,51 +383,44 @@ static enum attn_status list_columns(const struct attn_table *table, struct attn
         attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
         groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
     }
-    groups->axis = attn_table_named_axis(groups, "");
     for (size_t i = 0; i < n_row; i++)
         cells->rows.of_rows[i] = cells->rows.of_rows[i] < SIZE_MAX ? 0 : SIZE_MAX;
     cells->rows.axis.n = 1;
-    return attn_buffer_check(&groups->texts.bytes, err);
+    return attn_table_axis_end(groups, "", err);
 }
 
 /* Returns true if the rows of the table are parts of layers, whose order the user left open. */
-static bool is_ranked(const struct attn_table *table, const struct attn_table_picture *picture,
-                      const struct attn_view_columns *of)
+static bool is_ranked(const struct attn_table_cells *cells)
 {
-    const struct attn_column *columns = attn_table_column(table, of->columns);
-
-    return (picture->view.traits & (ATTN_VIEW_ORDERED | ATTN_VIEW_SEQUENCE)) == 0 &&
-           attn_table_has_role(table, of->rows, ATTN_ROLE_LAYER) && columns &&
-           (columns->role == ATTN_ROLE_HEAD || columns->role == ATTN_ROLE_KV_HEAD ||
-            columns->role == ATTN_ROLE_NEURON);
+    return (cells->picture->view.traits & (ATTN_VIEW_ORDERED | ATTN_VIEW_SEQUENCE)) == 0 &&
+           attn_table_role(cells->table, cells->of.rows) == ATTN_ROLE_LAYER &&
+           attn_table_has_parts(cells->table, cells->of.columns);
 }
 
 /* Reads the numbers of bars, a curve or a strip, KIND: a row for each group, a column for each
  * part. */
-static enum attn_status read_series(const struct attn_table *table,
-                                    const struct attn_table_picture *picture, enum attn_figure kind,
-                                    struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_series(struct attn_table_cells *cells, enum attn_figure kind,
+                                    struct attn_error *err)
 {
     const bool is_strip = kind == ATTN_FIGURE_STRIP;
-    const bool has_columns = !is_strip && (picture->view.traits & ATTN_VIEW_SERIES) != 0;
+    const bool has_columns = !is_strip && (cells->picture->view.traits & ATTN_VIEW_SERIES) != 0;
     const size_t *columns = &cells->of.values;
     size_t n, n_series = 1;
 
-    if (is_strip && picture->n_label == 0)
+    if (is_strip && cells->picture->n_label == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure strip`' has a dot for each group of `items`, and there are "
                               "no groups: `group_by id` makes one of each item");
-    ATTN_TRY(attn_table_axes_read(table, picture, kind, cells, err));
+    ATTN_TRY(attn_table_axes_read(cells, kind, err));
     if (has_columns) {
-        ATTN_TRY(list_columns(table, cells, err));
+        ATTN_TRY(list_columns(cells, err));
         columns = cells->groups.positions;
         n_series = cells->groups.axis.n;
     }
-    ATTN_TRY(place_rows(table, has_columns, true, cells, err));
+    ATTN_TRY(place_rows(cells, has_columns, true, err));
     n = cells->columns.axis.n;
     ATTN_TRY(attn_level_matrix_create(n_series * cells->rows.axis.n, n, &cells->matrix, err));
-    cells->grid.is_ranked =
-        !has_columns && kind == ATTN_FIGURE_BARS && is_ranked(table, picture, &cells->of);
+    cells->grid.is_ranked = !has_columns && kind == ATTN_FIGURE_BARS && is_ranked(cells);
     if (!is_strip) {
         ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->lows, n_series * cells->n_cell, err));
         ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->highs, n_series * cells->n_cell, err));
@@ -436,42 +428,41 @@ static enum attn_status read_series(const struct attn_table *table,
     for (size_t i = 0; !is_strip && i < n_series * cells->n_cell; i++)
         cells->lows[i] = cells->highs[i] = NAN;
     for (size_t i = 0; i < n_series; i++)
-        put_numbers(table, columns[i], i * n, false, cells);
+        put_numbers(cells, columns[i], i * n, false);
     return ATTN_OK;
 }
 
 /* --- Tokens, and positions -------------------------------------------------------------------- */
 
 /* Prepares the matrix of a figure of one row with N columns. */
-static enum attn_status begin_row(const struct attn_table *table, size_t n,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status begin_row(struct attn_table_cells *cells, size_t n, struct attn_error *err)
 {
-    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(cells->table), 1, &cells->store,
+                                    err));
     cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
     return attn_level_matrix_create(1, n, &cells->matrix, err);
 }
 
 /* Reads each row of the table that has a position as a token. */
-static enum attn_status read_tokens(const struct attn_table *table,
-                                    const struct attn_table_picture *picture,
-                                    struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_tokens(struct attn_table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const struct attn_view_columns *of = &cells->of;
     const bool is_list = of->texts < SIZE_MAX && of->rows == of->columns;
     struct attn_table_axis *axis = &cells->columns;
 
-    if (is_list && picture->n_label > 0)
+    if (is_list && cells->picture->n_label > 0)
         return attn_table_refuse_groups("tokens", err);
     if (is_list)
-        ATTN_TRY(attn_table_axes_read(table, picture, ATTN_FIGURE_TOKENS, cells, err));
+        ATTN_TRY(attn_table_axes_read(cells, ATTN_FIGURE_TOKENS, err));
     if (axis->axis.n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
-    ATTN_TRY(begin_row(table, axis->axis.n, cells, err));
+    ATTN_TRY(begin_row(cells, axis->axis.n, err));
     for (size_t i = 0; i < attn_table_n_row(table); i++)
         cells->rows.of_rows[i] = axis->of_rows[i] < SIZE_MAX ? 0 : SIZE_MAX;
-    ATTN_TRY(place_rows(table, false, false, cells, err));
-    put_numbers(table, of->values, 0, false, cells);
+    ATTN_TRY(place_rows(cells, false, false, err));
+    put_numbers(cells, of->values, 0, false);
     if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
         cells->grid.note = ATTN_ELLIPSIS " where items differ";
     return ATTN_OK;
@@ -494,17 +485,16 @@ static void next_range(const char *text, size_t n, size_t *at, size_t range[2])
 
 /* Reads the tokens of the run, each with the value of the first row that has its position, or
  * without a value in no span. */
-static enum attn_status read_spans(const struct attn_table *table,
-                                   const struct attn_table_picture *picture,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_spans(struct attn_table_cells *cells, struct attn_error *err)
 {
-    const size_t n = attn_selection_dims(picture->run->selection)->n_position;
+    const struct attn_table *table = cells->table;
+    const size_t n = attn_selection_dims(cells->picture->run->selection)->n_position;
     float value;
 
-    ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    ATTN_TRY(attn_token_labels_init(cells->tokens, cells->picture->run, err));
     ATTN_TRY(
         attn_table_axis_create(&cells->columns, attn_table_n_row(table), 0, &cells->store, err));
-    ATTN_TRY(begin_row(table, n, cells, err));
+    ATTN_TRY(begin_row(cells, n, err));
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const struct attn_cell name = attn_table_cell(table, row, cells->of.rows);
         const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
@@ -520,7 +510,8 @@ static enum attn_status read_spans(const struct attn_table *table,
     }
     if (attn_table_find(table, "cut") < SIZE_MAX) {
         append_quantity(&cells->texts.bytes,
-                        "change: of @ without the span; cut: with the span alone", picture->answer);
+                        "change: of @ without the span; cut: with the span alone",
+                        cells->picture->answer);
         cells->grid.note = attn_buffer_string(&cells->texts.bytes);
     }
     cells->columns.axis = (struct attn_grid_axis){
@@ -529,10 +520,9 @@ static enum attn_status read_spans(const struct attn_table *table,
 }
 
 /* Checks the edges of a circuit, which its figure reads from the table. */
-static enum attn_status read_circuit(const struct attn_table *table,
-                                     const struct attn_table_picture *picture,
-                                     struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_circuit(struct attn_table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     enum { MOST_EDGES = 500 };
     const size_t n_row = attn_table_n_row(table);
 
@@ -540,7 +530,7 @@ static enum attn_status read_circuit(const struct attn_table *table,
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure circuit`' draws edges of the question "
                               "circuit");
-    if (picture->n_label > 0)
+    if (cells->picture->n_label > 0)
         return attn_table_refuse_groups("a circuit", err);
     if (n_row == 0 || n_row > MOST_EDGES) {
         attn_error_set(err, ATTN_INVALID, "'`figure circuit`' shows 1 to %d edges, not %zu",
@@ -630,35 +620,34 @@ static enum attn_status name_life(const struct attn_table_picture *picture,
     return attn_buffer_check(out, err);
 }
 
-static enum attn_status read_life(const struct attn_table *table,
-                                  const struct attn_table_picture *picture,
+static enum attn_status read_life(struct attn_table_cells *cells,
                                   const struct attn_picture_options *options,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+                                  struct attn_error *err)
 {
     struct attn_table_axis *axis = &cells->columns;
     struct brought *all;
     enum attn_status status;
     size_t n, at;
 
-    if (!picture->life || !picture->lens)
+    if (!cells->picture->life || !cells->picture->lens)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure life`' draws one position of the question lens");
-    at = (size_t)attn_table_role_cell(picture->lens, 0, ATTN_ROLE_POSITION).integer;
-    n = attn_table_count(picture->life, ATTN_ROLE_KEY);
+    at = (size_t)attn_table_role_cell(cells->picture->lens, 0, ATTN_ROLE_POSITION).integer;
+    n = attn_table_count(cells->picture->life, ATTN_ROLE_KEY);
     if (at >= n)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure life`' needs a position that attends to itself");
     cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
-    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(table), n, &cells->store, err));
+    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(cells->table), n, &cells->store, err));
     ATTN_TRY(ATTN_ALLOC(all, n, err));
-    add_sizes(picture->life, all);
+    add_sizes(cells->picture->life, all);
     choose_keys(all, n, at, most_keys(options), axis);
-    status = name_life(picture, &all[at].token, &cells->words, err);
+    status = name_life(cells->picture, &all[at].token, &cells->words, err);
     attn_free(all);
-    axis->axis = attn_table_named_axis(axis, "");
+    ATTN_THEN(status, attn_table_axis_end(axis, "", err));
     axis->axis.is_named = false;
     axis->axis.positions = axis->positions;
-    return status == ATTN_OK ? attn_buffer_check(&axis->texts.bytes, err) : status;
+    return status;
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
@@ -671,14 +660,13 @@ static bool has_numbers(const struct attn_table *table, size_t column)
 }
 
 /* Reads the rows of parts: position, name and mark. */
-static enum attn_status read_rows(const struct attn_table *table,
-                                  const struct attn_table_picture *picture,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_rows(struct attn_table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const struct attn_view_columns *of = &cells->of;
     struct attn_table_axis *rows = &cells->rows;
 
-    ATTN_TRY(attn_table_axes_read(table, picture, ATTN_FIGURE_TOKENS, cells, err));
+    ATTN_TRY(attn_table_axes_read(cells, ATTN_FIGURE_TOKENS, err));
     ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->marks, attn_table_n_row(table), err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const struct attn_cell position = attn_table_cell(table, i, of->rows);
@@ -729,16 +717,15 @@ static enum attn_status read_part(const struct attn_table *table, size_t c,
     return ATTN_OK;
 }
 
-static enum attn_status read_parts(const struct attn_table *table,
-                                   const struct attn_table_picture *picture,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status read_parts(struct attn_table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const size_t n_column = attn_table_n_column(table);
     struct attn_grid *grid = &cells->grid;
 
     if (cells->of.rows == SIZE_MAX || cells->of.texts == SIZE_MAX || cells->of.values == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
-    ATTN_TRY(read_rows(table, picture, cells, err));
+    ATTN_TRY(read_rows(cells, err));
     ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->parts, n_column, err));
     ATTN_TRY(ATTN_STORE_ALLOC(&cells->store, cells->matrices, n_column, err));
     for (size_t c = cells->of.values; c < n_column; c++)
@@ -752,47 +739,48 @@ static enum attn_status read_parts(const struct attn_table *table,
     grid->parts = cells->parts;
     grid->marks = cells->marks;
     grid->name = attn_table_name(table);
-    grid->title = picture->view.quantity;
-    grid->note = picture->note;
+    grid->title = cells->picture->view.quantity;
+    grid->note = cells->picture->note;
     grid->scale = attn_color_scale_of(ATTN_RANGE_SIGNED, false);
     return ATTN_OK;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status read_kind(const struct attn_table *table,
-                                  const struct attn_table_picture *picture, enum attn_figure kind,
+static enum attn_status read_kind(struct attn_table_cells *cells, enum attn_figure kind,
                                   const struct attn_picture_options *options,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+                                  struct attn_error *err)
 {
+    const struct attn_table *table = cells->table;
     const struct attn_view_columns *of = &cells->of;
-    const bool is_pairs = (picture->view.traits & ATTN_VIEW_PAIRS) != 0;
+    const bool is_pairs = (cells->picture->view.traits & ATTN_VIEW_PAIRS) != 0;
 
     if (kind == ATTN_FIGURE_PAIR &&
-        (of->rows != of->columns || !attn_table_has_role(table, of->rows, ATTN_ROLE_KEY) ||
+        (of->rows != of->columns || attn_table_role(table, of->rows) != ATTN_ROLE_KEY ||
          attn_table_find_role(table, ATTN_ROLE_PART) == SIZE_MAX))
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure pair`' draws two texts of the question diff");
-    if (kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(picture))
-        return read_spans(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(cells->picture))
+        return read_spans(cells, err);
     if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
-        return read_tokens(table, picture, cells, err);
+        return read_tokens(cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE || kind == ATTN_FIGURE_STRIP)
-        return read_series(table, picture, kind, cells, err);
+        return read_series(cells, kind, err);
     if (kind == ATTN_FIGURE_CIRCUIT || kind == ATTN_FIGURE_ANSWER)
-        return read_circuit(table, picture, cells, err);
+        return read_circuit(cells, err);
     if (kind == ATTN_FIGURE_LIFE)
-        return read_life(table, picture, options, cells, err);
-    if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
+        return read_life(cells, options, err);
+    if (cells->picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
         return attn_table_refuse_groups(is_pairs ? "a grid of pairs" : "a map", err);
     if (!is_pairs && kind != ATTN_FIGURE_MAP && of->rows == of->columns && of->rows < SIZE_MAX) {
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",
                        attn_table_column_name(table, of->rows));
-        return attn_error_hint(err, picture->view.texts > 0 ? "`figure tokens` or `figure bars`"
-                                                            : "`figure bars` draws it into a file");
+        return attn_error_hint(err, cells->picture->view.texts > 0
+                                        ? "`figure tokens` or `figure bars`"
+                                        : "`figure bars` draws it into a file");
     }
-    return read_cells(table, picture, kind == ATTN_FIGURE_MAP, options->figure_width, cells, err);
+    return read_cells(cells, kind == ATTN_FIGURE_MAP, options->figure_width, err);
 }
 
 /* Sets title, note and scale of a map of heads. */
@@ -862,15 +850,17 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->columns = &cells->columns.axis;
     figure->model = picture->model;
     figure->has_models = picture->has_models;
+    cells->table = table;
+    cells->picture = picture;
     cells->of = attn_view_columns_find(table, &picture->view);
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
-        return read_parts(table, picture, cells, err);
+        return read_parts(cells, err);
     ATTN_TRY(attn_view_columns_check(
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
-    ATTN_TRY(read_kind(table, picture, kind, options, cells, err));
+    ATTN_TRY(read_kind(cells, kind, options, err));
     if (kind != ATTN_FIGURE_STRIP) /* it draws each group, not their mean */
         ATTN_TRY(join_texts(picture, cells, err));
     column = is_life

@@ -27,6 +27,8 @@ void attn_table_words_find(struct attn_table_words *words, const struct attn_col
 
 /* A grid and the memory that it refers to. Initialize with = {0}. Must not be copied. */
 struct attn_table_cells {
+    const struct attn_table *table; /* borrowed, as is the picture */
+    const struct attn_table_picture *picture;
     struct attn_view_columns of; /* the columns of the table that the view names */
     struct attn_store *store;    /* owns; has the arrays, also of the axes, but `types` and texts */
     struct attn_grid grid;

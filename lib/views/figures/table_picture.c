@@ -75,8 +75,8 @@ static bool is_of_patches(const struct attn_table *table, const struct attn_tabl
     if (of->run && of->run->seen && of->view.figure == ATTN_FIGURE_PATCHES)
         return true;
     return of->run && of->run->backdrop &&
-           attn_table_has_role(table, attn_table_view_find(table, of->view.columns),
-                               ATTN_ROLE_POSITION);
+           attn_table_role(table, attn_table_view_find(table, of->view.columns)) ==
+               ATTN_ROLE_POSITION;
 }
 
 /* Returns the picture behind the numbers of DRAWING, which is of patches. */
