@@ -50,7 +50,7 @@ const struct attn_tokenizer *attn_tiny_bpe(bool with_prefix)
 static void open_parts(struct attn_tiny_parts *parts)
 {
     struct attn_file vocab = open_blob(blob_of(VOCAB)), merges = open_blob(blob_of(MERGES));
-    static const char rule[] = ATTN_GPT2_REGEX;
+    static const char rule[] = ATTN_BYTES_REGEX;
     static struct attn_regex *pattern; /* the match borrows it */
     struct attn_alphabet alphabet;
     struct attn_error err = {0};

@@ -220,14 +220,30 @@ check_tests() {
         report "tests/unit: $n files include internal headers, expected at most $most_internal_tests: see tests/support"
 }
 
-# The core's code names no family, format or program: what is about one is in a row. tests/core_names has what may stay, a
-# line a file: NAMES FILE REASON. Comments may name what they like. No row of a family is in the core.
+# The code of ground and core names no family, format or program: what is about one is in a row. Families are those of
+# families.h, without their number and what follows it: qwen2_moe is "qwen". They are words, or begin one, as in BertProcessing.
+# tests/core_names has what may stay, a line a reason: NAMES FILES REASON, with commas. Comments may name what they like. No row
+# of a family is in the core.
+list_families() {
+    sed -n '/define ATTN_FAMILY_MAP/,/^$/p' lib/checkpoints/families/families.h | grep -oE '\<X\([a-z0-9_]{3,}\)' | tr -d 'X()' | grep -vx attn |
+        sed -E 's/^([a-z][a-z_]+[a-z])_?v?[0-9].*$/\1/' | LC_ALL=C sort -u
+}
+
+list_names() { # FILE...: lines FILE NAME
+    # shellcheck disable=SC2016 # Perl's own variables
+    FAMILIES=$(list_families | paste -sd'|') perl -0ne '
+        BEGIN {
+            $others = "gguf|sentencepiece|spiece|nanochat|siglip|transformer_lens|tekken|residue";
+            ($families, $begins) = ($ENV{FAMILIES}, join "|", map { ucfirst } split /\|/, $ENV{FAMILIES});
+        }
+        s{/\*.*?\*/}{ }gs;
+        my %seen = map { lc, 1 } /((?i:$others)|CLIP|(?<![A-Za-z])(?:(?i:$families)(?![A-Za-z])|(?:$begins)(?=[A-Z])))/g;
+        print map { "$ARGV $_\n" } keys %seen' "$@"
+}
+
 check_core() {
-    local names='llama|gguf|whisper|sentencepiece|spiece|marian|nanochat|siglip|transformer_lens|qwen|gemma|mistral|tekken'
-    diff <(awk '{ n = split($1, name, ","); for (i = 1; i <= n; i++) print $2, name[i] }' tests/core_names | LC_ALL=C sort) \
-        <(for file in "$@"; do
-            perl -0pe 's{/\*.*?\*/}{ }gs' "$file" | grep -oiE "$names" | tr '[:upper:]' '[:lower:]' | LC_ALL=C sort -u | sed "s|^|$file |"
-        done | LC_ALL=C sort) |
+    diff <(awk '{ n = split($1, name, ","); m = split($2, file, ","); for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) print file[j], name[i] }' \
+        tests/core_names | LC_ALL=C sort) <(list_names "$@" | LC_ALL=C sort) |
         sed -nE 's|^> (.*) (.*)|\1: names '"'\2'"', expected a row outside of the core, or a line of tests/core_names|p
                  s|^< (.*) (.*)|tests/core_names: \1 does not name '"'\2'"'|p' >>"$found"
     [ "$(wc -l <tests/core_names)" -le 20 ] || report "tests/core_names: more than 20 lines"

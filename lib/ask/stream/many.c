@@ -150,9 +150,9 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     many->n_run++;
     if (!many->task->options.is_only && attn_spaces_describe(&item->run->asked.spaces, message))
         note_first(many, ATTN_NOTE_SPACES, message);
-    if (many->task->options.is_only && attn_run_describe_residues(item->run, message))
+    if (many->task->options.is_only && attn_run_describe_letters(item->run, message))
         note_first(many, ATTN_NOTE_RESIDUES, message);
-    else if (attn_run_describe_residues(item->run, message))
+    else if (attn_run_describe_letters(item->run, message))
         attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s", item->given->number,
                   message);
     attn_sequence_note(&item->run->text, item->run->tokenizer,

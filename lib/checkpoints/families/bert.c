@@ -501,6 +501,8 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
     return ATTN_OK;
 }
 
+static const struct attn_token_letters residues = {"residue", "ESM-2", 1024};
+
 const struct attn_family attn_family_esm = {
     FAMILY("esm", "Esm", "esm.", esm_rules), .read_config = read_esm,
     .heads = {.tasks = 1U << ATTN_TASK_SEQUENCE | 1U << ATTN_TASK_TOKENS,
@@ -509,7 +511,7 @@ const struct attn_family attn_family_esm = {
     .form = {.has_no_heads_keys = true,
              .eps_key = "layer_norm_eps",
              .rope = {.theta = "rope_theta", .default_theta = 10000, .default_partial = 1},
-             .defaults = {ATTN_BLOCK, .is_encoder = true, .has_residues = true,
+             .defaults = {ATTN_BLOCK, .is_encoder = true, .letters = &residues,
                           .norm = ATTN_NORM_LAYERNORM, .has_qkv_bias = true, .has_out_bias = true,
                           .has_mlp_bias = true, .has_head_bias = true, .head_act_fn = "gelu",
                           .output = ATTN_OUTPUT_TIED, .has_output_bias = true, GELU,

@@ -171,7 +171,11 @@ static enum attn_status read_zip(struct reader *r, struct attn_zip *zip)
     enum attn_status status = attn_zip_read(r->file, "file of PyTorch", zip, r->err);
     size_t n_folder;
 
-    if (status == ATTN_UNSUPPORTED)
+    if (status == ATTN_UNSUPPORTED && r->err && strstr(r->err->message, "/code/__torch__"))
+        attn_error_hint(r->err, "TorchScript: torch.save(torch.jit.load('FILE').state_dict(), "
+                                "'pytorch_model.bin'); of OpenAI's CLIP: hf download "
+                                "openai/clip-vit-base-patch32");
+    else if (status == ATTN_UNSUPPORTED)
         attn_error_hint(r->err, "torch.save stores them");
     ATTN_TRY(status);
     pickle = find_pickle(zip);

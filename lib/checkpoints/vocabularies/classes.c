@@ -40,15 +40,15 @@ static const struct attn_class_row rows[] = {
      .traits = ATTN_CLASS_TRIMS | ATTN_CLASS_OWN_SPACE,
      .types = "roberta bart longformer led mvp florence2 roberta-prelayernorm bridgetower clap "
               "data2vec-text ibert mega mra"},
-    {"Deberta", ATTN_CLASS_BYTES, BERT, AROUND_BERT, .traits = ATTN_CLASS_OWN_SPACE,
-     .types = "deberta"},
+    {"Deberta", ATTN_CLASS_BYTES, BERT, AROUND_BERT,
+     .traits = ATTN_CLASS_OWN_SPACE | ATTN_CLASS_FILE_MASK, .types = "deberta"},
     {"Blenderbot", ATTN_CLASS_BYTES, ROBERTA, .single = "A eos",
      .traits =
          ATTN_CLASS_PREFIXED | ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE | ATTN_CLASS_FILE_ENDS,
      .types = "blenderbot"},
     {"CLIP", ATTN_CLASS_BYTES,
      .tokens = {"<|startoftext|>", END_OF_TEXT, END_OF_TEXT, NULL, END_OF_TEXT},
-     .single = "bos A eos", .split = clip_split, .traits = ATTN_CLASS_NFC | ATTN_CLASS_CLIP,
+     .single = "bos A eos", .split = clip_split, .traits = ATTN_CLASS_NFC | ATTN_CLASS_SUFFIX,
      .types =
          "clip clip_text_model clipseg aimv2 groupvit owlvit owlv2 xclip oneformer omdet-turbo"},
     {"Bert DistilBert Electra MobileBert ConvBert SqueezeBert Lxmert LayoutLM DPRContextEncoder "

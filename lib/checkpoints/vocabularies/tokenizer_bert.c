@@ -72,12 +72,12 @@ static enum attn_status refuse_variants(const struct attn_json *json, struct att
 }
 
 static enum attn_status read_normalizer(const struct attn_class *found,
-                                        struct attn_bert_normalizer *normalizer,
+                                        struct attn_word_normalizer *normalizer,
                                         struct attn_error *err)
 {
     bool is_basic = true; /* version 4 heeds it, version 5 does not */
 
-    *normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    *normalizer = (struct attn_word_normalizer){true, true, true, true};
     ATTN_TRY(attn_class_get_lowers(found, &normalizer->lowers, err));
     if (found->row && found->row->traits & ATTN_CLASS_BASIC)
         ATTN_TRY(attn_class_get_bool(found, "do_basic_tokenize", &is_basic, err));
@@ -116,7 +116,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struc
 {
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
     const struct attn_added *added = &tokenizer->added;
-    struct attn_bert_normalizer normalizer;
+    struct attn_word_normalizer normalizer;
     size_t n_before;
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
@@ -126,9 +126,9 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struc
                               (struct attn_split){.character_class = ATTN_CLASS_SEPARATOR}, err);
     ATTN_TRY(read_normalizer(found, &normalizer, err));
     n_before = pipeline->n;
-    ATTN_TRY(attn_bert_add_normalizer(pipeline, &normalizer, err));
+    ATTN_TRY(attn_change_add_words(pipeline, &normalizer, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
-    return attn_split_add_bert(pipeline, err);
+    return attn_split_add_words(pipeline, err);
 }
 
 /* Makes every token of the vocabulary an added token, so it is searched in the original text. */

@@ -38,8 +38,9 @@ struct text_words {
     const struct attn_talk_span *messages; /* [n_message] */
     size_t n_message;
     const size_t *begin, *end; /* [n] byte offsets of the tokens */
-    /* The residues of a protein, one for each token; NULL: not a protein. */
-    const struct attn_token_bytes *residues;
+    /* Tokens that are single letters, and what they are; NULL: no token is named so. */
+    const struct attn_token_bytes *letters;
+    const char *letter;
     /* Texts of the tokens, to find tokens that the tokenizer added, which have no bytes in the
      * text; NULL: the text was made from tokens. */
     const struct attn_token_bytes *added;
@@ -120,8 +121,10 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
     words->n_prompt = sequence->n_prompt;
     words->messages = sequence->messages;
     words->n_message = sequence->n_message;
-    if (sequence->has_residues && sequence->tokens.bytes)
-        words->residues = &sequence->tokens;
+    if (sequence->letters && sequence->tokens.bytes) {
+        words->letters = &sequence->tokens;
+        words->letter = sequence->letters->word;
+    }
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
         words->added = &sequence->tokens;
     if (sequence->encoding.n > 0 && !input->pair) {
@@ -467,33 +470,32 @@ static enum attn_status report_place(const struct text_words *words,
     return ATTN_INVALID;
 }
 
-/* Whether ITEM names a residue of a protein by its letter and position, such as K17. If so, *AT is
- * the position. */
-static bool is_residue(const struct text_words *words, const struct position_item *item, size_t *at)
+/* Whether ITEM names a token by its letter and position, such as K17. If so, *AT is the position.
+ */
+static bool is_letter(const struct text_words *words, const struct position_item *item, size_t *at)
 {
     int64_t number;
 
-    if (!words->residues || item->nth > 0 || item->size < 2 ||
+    if (!words->letters || item->nth > 0 || item->size < 2 ||
         !attn_parse_int(item->word + 1, item->size - 1, 0, INT64_MAX, &number))
         return false;
     *at = (size_t)number;
     return true;
 }
 
-static enum attn_status check_residue(const struct text_words *words,
-                                      const struct position_item *item, size_t at,
-                                      struct attn_error *err)
+static enum attn_status check_letter(const struct text_words *words,
+                                     const struct position_item *item, size_t at,
+                                     struct attn_error *err)
 {
-    const struct attn_token_bytes *tokens = words->residues;
+    const struct attn_token_bytes *tokens = words->letters;
 
     if (at >= words->n)
-        return attn_error_set(err, ATTN_INVALID,
-                              "there is no residue '%s', the last position is %zu",
-                              attn_quote(item->word, item->size).text, words->n - 1);
+        return attn_error_set(err, ATTN_INVALID, "there is no %s '%s', the last position is %zu",
+                              words->letter, attn_quote(item->word, item->size).text, words->n - 1);
     if (tokens->sizes[at] == 1 && tokens->bytes[at][0] == item->word[0])
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "there is no residue '%s', position %zu is '%s'",
-                          attn_quote(item->word, item->size).text, at,
+    return attn_error_set(err, ATTN_INVALID, "there is no %s '%s', position %zu is '%s'",
+                          words->letter, attn_quote(item->word, item->size).text, at,
                           attn_quote(tokens->bytes[at], tokens->sizes[at]).text);
 }
 
@@ -544,8 +546,8 @@ static enum attn_status append_word(const struct text_words *words,
         sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end &&
         end <= words->n_text - words->n_prompt)
         return append_marked(words, at, end, out, err);
-    if (is_residue(words, item, &at)) {
-        ATTN_TRY(check_residue(words, item, at, err));
+    if (is_letter(words, item, &at)) {
+        ATTN_TRY(check_letter(words, item, at, err));
         attn_buffer_append_format(out, "%zu", at);
         return ATTN_OK;
     }
@@ -568,7 +570,7 @@ static enum attn_status append_text(const struct text_words *words,
 
     if (item->size == 0)
         return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
-    if (is_residue(words, item, &at))
+    if (is_letter(words, item, &at))
         return append_word(words, item, out, err);
     is_found = find_place(words, item, next, &found, &n);
     if (n == 0 && !is_white_space(item->word, item->size)) {

@@ -346,7 +346,7 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err)
 {
-    sequence->has_residues = model->config.has_residues;
+    sequence->letters = model->config.letters;
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings)
         ATTN_TRY(set_rows(input->embeddings, true, attn_model_config(model)->d_embed, model,

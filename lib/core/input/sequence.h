@@ -67,8 +67,8 @@ struct attn_sequence {
     /* Borrowed; another sequence of the same length, in whose words and places positions are looked
      * up; NULL: this one. */
     const struct attn_sequence *words_of;
-    bool is_in_second;  /* words are searched only in the second of two texts */
-    bool has_residues;  /* tokens can be named by letter and position: K17 */
+    bool is_in_second; /* words are searched only in the second of two texts */
+    const struct attn_token_letters *letters; /* by which tokens can be named: K17; or NULL */
     bool is_word_level; /* the tokenizer splits words at white space, which no token contains */
 };
 

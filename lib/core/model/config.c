@@ -190,7 +190,10 @@ const struct attn_config_field attn_config_fields[] = {
     {NAMED(FLAG, has_shared_gate)},
     {NAMED(FLAG, has_solu)},
     {NAMED(FLAG, has_token_dropout)},
-    {NAMED(FLAG, has_residues)},
+    {.name = "has_residues",
+     .type = ATTN_CONFIG_PRESENT,
+     .offset = offsetof(struct attn_config, letters),
+     .is_unshown = true},
     {NAMED(FLAG, has_contacts)},
     {.name = NULL},
 };
@@ -221,6 +224,8 @@ struct attn_cell attn_config_cell(const struct attn_config *config,
         return attn_cell_string(field->words[*(const int *)at]);
     case ATTN_CONFIG_FLAG:
         return attn_cell_boolean(*(const bool *)at);
+    case ATTN_CONFIG_PRESENT:
+        return attn_cell_boolean(*(const void *const *)at != NULL);
     case ATTN_CONFIG_REAL:
         return attn_cell_real((double)*(const float *)at);
     case ATTN_CONFIG_FACTOR:

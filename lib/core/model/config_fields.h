@@ -314,6 +314,13 @@ struct attn_stack_config {
     bool has_bias_in_layers; /* relative biases: each layer has a table of its own */
 };
 
+/* Tokens that are single letters, which messages name by letter and position: K17. */
+struct attn_token_letters {
+    const char *word;    /* what such a token is: "residue" */
+    const char *trained; /* the models that saw at most n_trained tokens: "ESM-2" */
+    size_t n_trained;
+};
+
 struct attn_config {
     const char *model_type; /* as in config.json: "gpt2", "llama", ...; a constant string */
     size_t n_layer, n_head;
@@ -426,10 +433,10 @@ struct attn_config {
     bool has_token_dropout; /* embedding rows of mask_id are 0, and the others are multiplied by
                                0.88 / (1 - the share of mask tokens in the text) */
     int64_t mask_id;        /* the mask token, with token dropout */
-    bool has_residues;      /* tokens are residues of a protein; messages call them K17 */
-    bool has_contacts;      /* a regression predicts contacts of residues from the patterns */
-    bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
-    double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
+    const struct attn_token_letters *letters; /* NULL: tokens are no single letters */
+    bool has_contacts;    /* a regression predicts contacts of residues from the patterns */
+    bool qk_norm_is_late; /* q and k are normalized after rotation, not before */
+    double router_jitter; /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
     const struct attn_xielu *xielu; /* [n_layer] for act_fn "xielu"; otherwise NULL */
     bool has_final_rms;             /* the final norm is an RMSNorm, whatever the others are */
     bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */

@@ -285,14 +285,15 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
 /* --- fields ----------------------------------------------------------------------------------- */
 
 enum attn_config_type {
-    ATTN_CONFIG_TEXT,  /* const char * */
-    ATTN_CONFIG_SIZE,  /* size_t */
-    ATTN_CONFIG_ID,    /* int64_t; below 0: no such token */
-    ATTN_CONFIG_ENDS,  /* end_ids */
-    ATTN_CONFIG_WORD,  /* an enum */
-    ATTN_CONFIG_FLAG,  /* bool */
-    ATTN_CONFIG_REAL,  /* float */
-    ATTN_CONFIG_FACTOR /* double; 0: no factor */
+    ATTN_CONFIG_TEXT,    /* const char * */
+    ATTN_CONFIG_SIZE,    /* size_t */
+    ATTN_CONFIG_ID,      /* int64_t; below 0: no such token */
+    ATTN_CONFIG_ENDS,    /* end_ids */
+    ATTN_CONFIG_WORD,    /* an enum */
+    ATTN_CONFIG_FLAG,    /* bool */
+    ATTN_CONFIG_PRESENT, /* a pointer; true unless it is NULL */
+    ATTN_CONFIG_REAL,    /* float */
+    ATTN_CONFIG_FACTOR   /* double; 0: no factor */
 };
 
 /* A field of a config, with its name when it is shown (inspection.h) and its key in configs of

@@ -120,24 +120,6 @@ void attn_input_share(const struct attn_input *input, struct attn_input *other)
     attn_input_share_answer(input, other);
 }
 
-static const struct attn_param images[] = {
-    ATTN_PARAM(IMAGES, "image", "FILE", struct attn_request, input.images,
-               "a picture, instead of a text or beside it, for models that read pictures: PNG, "
-               "JPEG, WebP or "
-               ".npy, uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets. May "
-               "be repeated beside a text",
-               .second = offsetof(struct attn_request, input.n_image),
-               .least = offsetof(struct attn_request, input.image)),
-    ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.continuation,
-               "an answer, which is appended to the text; its tokens are made apart",
-               .second = offsetof(struct attn_request, input.n_continuation)),
-    ATTN_PARAM(TEXTS, "label", "TEXT", struct attn_request, predict.labels,
-               "a text that the picture is compared with (CLIP), or the text (models of "
-               "sentences): the model becomes a classifier with these labels. May be repeated",
-               .second = offsetof(struct attn_request, predict.n_label)),
-};
-const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Pictures", images);
-
 /* The path of a file goes by the next row. */
 static enum attn_status read_messages(const struct attn_param *param, void *home, const char *label,
                                       const char *text, struct attn_error *err)
@@ -180,16 +162,6 @@ static const struct attn_param prompts[] = {
                .words = "on|off"),
 };
 const struct attn_param_list attn_picture_prompt_params = ATTN_PARAM_LIST("Pictures", prompts);
-
-static const struct attn_param labels[] = {
-    ATTN_PARAM(ID_LISTS, "label_ids", "LIST", struct attn_request_labels, ids,
-               "the same label as token ids. May be repeated", .of = "label",
-               .prefix = "ids:", .second = offsetof(struct attn_request_labels, n_ids)),
-    ATTN_PARAM(TEXTS, "label_image", "FILE", struct attn_request_labels, images,
-               "a picture that the text is compared with (CLIP). May be repeated", .of = "label",
-               .prefix = "image:", .second = offsetof(struct attn_request_labels, n_image)),
-};
-const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Pictures", labels);
 
 static const struct attn_param sources[] = {
     ATTN_PARAM(INPUT, "source", "TEXT", struct attn_request, source,

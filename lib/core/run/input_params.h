@@ -6,13 +6,9 @@
 #include "run/request.h"
 
 /* Parameters of a struct attn_request: how texts are read; numbers instead of a text; a second text
- * and types; the key mask; a picture; the source. */
+ * and types; the key mask; the tiles of a picture; a conversation; the source. */
 extern const struct attn_param_list attn_reading_params, attn_numbers_params, attn_pair_params,
-    attn_key_mask_params, attn_image_params, attn_picture_prompt_params, attn_chat_params,
-    attn_source_params;
-
-/* Parameters of a struct attn_request_labels: labels that are ids or pictures. */
-extern const struct attn_param_list attn_label_params;
+    attn_key_mask_params, attn_picture_prompt_params, attn_chat_params, attn_source_params;
 
 /* Rules about parameters of an input that exclude or need each other. */
 extern const struct attn_param_rules attn_input_rules;

@@ -52,7 +52,7 @@ static void set_labels(struct attn_run *run)
     };
     if (run->text.reader && run->text.reader->label)
         run->text.reader->label(run);
-    run->labels.has_residues = run->text.has_residues;
+    run->labels.has_residues = run->text.letters != NULL;
     if (run->text.encoding.n > 0) {
         run->labels.text = run->request.input.text;
         run->labels.n_text = run->request.input.n_text;

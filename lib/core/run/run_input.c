@@ -54,14 +54,14 @@ static bool has_only_masks(const struct attn_run *run)
     return i == run->text.n;
 }
 
-bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE])
+bool attn_run_describe_letters(const struct attn_run *run, char message[ATTN_LETTERS_SIZE])
 {
-    enum { TRAINED = 1024 };
+    const struct attn_token_letters *letters = run->text.letters;
     const struct attn_encoding *encoding = &run->text.encoding;
     const char *text = run->request.input.text;
     size_t n_unknown = 0, n_lower = 0;
 
-    for (size_t i = 0; run->text.has_residues && i < encoding->n; i++) {
+    for (size_t i = 0; letters && i < encoding->n; i++) {
         if (!attn_tokenizer_is_unknown(run->tokenizer, encoding->ids[i]))
             continue;
         n_unknown++;
@@ -70,17 +70,17 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
             n_lower += text[at] >= 'a' && text[at] <= 'z';
     }
     if (n_unknown > 0)
-        snprintf(message, ATTN_RESIDUES_SIZE, "%zu piece%s of the text %s and became <unk>%s",
-                 n_unknown, n_unknown == 1 ? "" : "s",
-                 n_unknown == 1 ? "is not a residue" : "are not residues",
+        snprintf(message, ATTN_LETTERS_SIZE, "%zu piece%s of the text %s %s%s and became <unk>%s",
+                 n_unknown, n_unknown == 1 ? "" : "s", n_unknown == 1 ? "is not a" : "are not",
+                 letters->word, n_unknown == 1 ? "" : "s",
                  n_lower > 0 ? "; lower-case letters are not turned into capitals" : "");
-    else if (run->text.has_residues && run->text.n > TRAINED &&
+    else if (letters && run->text.n > letters->n_trained &&
              attn_model_config(run->model)->positions == ATTN_POSITIONS_ROTARY)
-        snprintf(message, ATTN_RESIDUES_SIZE,
-                 "the text has %zu tokens, and ESM-2 was trained on at most %d", run->text.n,
-                 TRAINED);
+        snprintf(message, ATTN_LETTERS_SIZE,
+                 "the text has %zu tokens, and %s was trained on at most %zu", run->text.n,
+                 letters->trained, letters->n_trained);
     else if (has_only_masks(run))
-        snprintf(message, ATTN_RESIDUES_SIZE,
+        snprintf(message, ATTN_LETTERS_SIZE,
                  "all tokens are masks: their embeddings are 0 here, and NaN in transformers");
     else
         return false;
@@ -132,7 +132,7 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
 static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request *request = &run->request;
-    char residues[ATTN_RESIDUES_SIZE];
+    char letters[ATTN_LETTERS_SIZE];
     struct attn_talk_span user;
 
     if (request->reading.special == ATTN_SPECIAL_TEXT && attn_input_is_picture(&request->input) &&
@@ -163,8 +163,8 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(attn_chat_place(&run->chat, user.begin, user.end, request->reading.places, &run->text,
                              err));
     attn_sequence_note(&run->text, run->tokenizer, attn_request_notes(request));
-    if (attn_run_describe_residues(run, residues))
-        attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
+    if (attn_run_describe_letters(run, letters))
+        attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", letters);
     ATTN_TRY(attn_error_because(attn_source_read(&request->reading, &request->source, run->model,
                                                  run->source_tokenizer, &run->source, err),
                                 ATTN_REASON_BAD_SOURCE, err));

@@ -130,11 +130,11 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
 /* Removes the tensors of an encoder from the selection of RUN, before it is performed. */
 enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err);
 
-enum { ATTN_RESIDUES_SIZE = 160 };
+enum { ATTN_LETTERS_SIZE = 160 };
 
-/* Writes a note about letters of a protein that are not residues, or else about a length that ESM-2
- * was not trained on. Returns false if there is nothing to note. */
-bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE]);
+/* Writes a note about unknown letters of a text whose tokens are letters, or else about a length
+ * that its model was not trained on. Returns false if there is nothing to note. */
+bool attn_run_describe_letters(const struct attn_run *run, char message[ATTN_LETTERS_SIZE]);
 
 /* Makes the pass of RUN, of a model or arrays, and answers its question. */
 enum attn_status attn_run_compute(struct attn_run *run, const struct attn_trace *trace,

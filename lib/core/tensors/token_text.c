@@ -221,8 +221,8 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
 }
 
 /* Appends the position to each of TEXTS that is a single letter: K17. */
-static enum attn_status number_residues(struct attn_token_texts *texts, const size_t *sizes,
-                                        struct attn_error *err)
+static enum attn_status number_letters(struct attn_token_texts *texts, const size_t *sizes,
+                                       struct attn_error *err)
 {
     struct attn_buffer bytes = {0};
     size_t begin = 0;
@@ -243,7 +243,7 @@ enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
     ATTN_TRY(make_both(make_labels, texts, run, err));
-    return run->has_residues && run->tokens ? number_residues(&texts[0], run->token_sizes, err)
+    return run->has_residues && run->tokens ? number_letters(&texts[0], run->token_sizes, err)
                                             : ATTN_OK;
 }
 

@@ -25,7 +25,7 @@ struct attn_match; /* scratch memory of one walk */
 
 /* GPT-2's rule (encoder.py): words with the space before them, numbers, other characters, white
  * space. */
-#define ATTN_GPT2_REGEX                                                                            \
+#define ATTN_BYTES_REGEX                                                                           \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
 /* Matches a number, including new ones of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */

@@ -43,7 +43,7 @@ static const struct attn_class_row *find_row(const char *word, size_t size, bool
 
 const struct attn_class_row *attn_class_row(const char *name)
 {
-    return find_row(name, strlen(name), false);
+    return name ? find_row(name, strlen(name), false) : of_bytes;
 }
 
 /* Returns the size of the class NAME without "TokenizerFast" or "Tokenizer". */

@@ -34,7 +34,7 @@ enum attn_class_form {
 enum attn_class_trait {
     ATTN_CLASS_NFC = 1,           /* texts are converted to normal form C */
     ATTN_CLASS_DIGITS = 2,        /* each digit is a piece */
-    ATTN_CLASS_CLIP = 4,          /* lower case, single spaces, matches alone, and a suffix */
+    ATTN_CLASS_SUFFIX = 4,        /* lower case, single spaces, matches alone, and a suffix */
     ATTN_CLASS_PREFIXED = 8,      /* `add_prefix_space` is true by default */
     ATTN_CLASS_TRIMS = 16,        /* ranges exclude white space */
     ATTN_CLASS_WIDE_MASK = 32,    /* a mask token that is a string includes the space to its left */
@@ -43,9 +43,10 @@ enum attn_class_trait {
     ATTN_CLASS_BY_WORDS = 4096,   /* pieces are chosen as those of tokenizer.json, word by word */
     ATTN_CLASS_BASIC = 2048,      /* ideographs are apart unless `do_basic_tokenize` is false */
     /* Beside tokenizer.json: */
-    ATTN_CLASS_BARE = 256,      /* its tokens of texts are left out */
-    ATTN_CLASS_BEGINS = 512,    /* transformers 4 takes `add_bos_token` (true), `add_eos_token` */
-    ATTN_CLASS_FILE_ENDS = 1024 /* its tokens of texts are kept */
+    ATTN_CLASS_BARE = 256,       /* its tokens of texts are left out */
+    ATTN_CLASS_BEGINS = 512,     /* transformers 4 takes `add_bos_token` (true), `add_eos_token` */
+    ATTN_CLASS_FILE_ENDS = 1024, /* its tokens of texts are kept */
+    ATTN_CLASS_FILE_MASK = 8192  /* the flags of its mask token are kept */
 };
 
 /* The roles of tokens, in the order in which transformers adds them. */
@@ -137,7 +138,8 @@ enum attn_status attn_class_check(const struct attn_class *found, const struct a
 enum attn_status attn_class_get_lowers(const struct attn_class *found, bool *lowers,
                                        struct attn_error *err);
 
-/* Returns the row of the class NAME, such as "Bert", which must exist. */
+/* Returns the row of the class NAME, such as "Bert", which must exist; NULL: that of vocabularies
+ * without a class. */
 const struct attn_class_row *attn_class_row(const char *name);
 
 /* Whether tokenizer_config.json names code for the tokenizer. */

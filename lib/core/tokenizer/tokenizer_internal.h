@@ -41,7 +41,7 @@ struct attn_settings {
     char *bos;                      /* owns; the token in front of each text, for words and
                                        characters; or NULL */
     const struct attn_class *found; /* borrows; the class beside tokenizer.json, while it is read */
-    bool has_bert;                  /* tokenizer.json has a BertNormalizer */
+    bool has_words;                 /* tokenizer.json has a BertNormalizer */
 };
 
 struct attn_word_rule {
@@ -193,8 +193,8 @@ enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
  * ROLES have their ids, and HAS_POST says whether the file has a post-processor. */
 enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_whole, bool is_bytes,
                                     bool *value, struct attn_error *err);
-enum attn_status attn_beside_bert(struct attn_tokenizer *tokenizer,
-                                  struct attn_bert_normalizer *normalizer, struct attn_error *err);
+enum attn_status attn_beside_words(struct attn_tokenizer *tokenizer,
+                                   struct attn_word_normalizer *normalizer, struct attn_error *err);
 enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_post,
                                     const struct attn_token_role *roles, struct attn_error *err);
 

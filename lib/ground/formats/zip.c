@@ -170,15 +170,11 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
     if ((attn_little_endian(at + 10, 2) != 0 && !member->is_deflated) ||
         (attn_little_endian(at + 8, 2) & 1) != 0 ||
         (entry.size != entry.stored && !member->is_deflated)) {
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' in '%s' is compressed or encrypted, expected members that are stored",
-                       attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
-                       attn_quote_string(zip->file->path).text);
-        if (memmem(at + ENTRY_SIZE, n_name, "/code/__torch__", strlen("/code/__torch__")))
-            attn_error_hint(err, "TorchScript: torch.save(torch.jit.load('FILE').state_dict(), "
-                                 "'pytorch_model.bin'); of OpenAI's CLIP: hf download "
-                                 "openai/clip-vit-base-patch32");
-        return ATTN_UNSUPPORTED;
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "'%s' in '%s' is compressed or encrypted, expected members that are stored",
+            attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
+            attn_quote_string(zip->file->path).text);
     }
     member->name = (const char *)at + ENTRY_SIZE;
     member->n_name = n_name;

@@ -4,6 +4,7 @@
 #include "base/status_internal.h"
 #include "input/sequence.h"
 #include "model/model.h"
+#include "params/param.h"
 #include "towers/pixels.h"
 
 #include <signal.h>
@@ -33,6 +34,10 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
 enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
                                        struct attn_notes notes, struct attn_pixels *pixels,
                                        bool *is_made, struct attn_error *err);
+
+/* Parameters of a struct attn_request: pictures, an answer, and labels that are texts; of a struct
+ * attn_request_labels: those that are ids or pictures. */
+extern const struct attn_param_list attn_image_params, attn_label_params;
 
 /* Returns the number of pictures of INPUT, and INPUT with picture number I alone. */
 size_t attn_input_n_image(const struct attn_input *input);

@@ -55,43 +55,43 @@ enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_wh
     return ATTN_OK;
 }
 
-static const char *const bert_keys[] = {"do_lower_case", "strip_accents", "tokenize_chinese_chars"};
+static const char *const word_keys[] = {"do_lower_case", "strip_accents", "tokenize_chinese_chars"};
 
 /* Returns the first key of BERT's normalizer that tokenizer_config.json has, or NULL. */
-static const char *find_bert_key(const struct attn_class *found)
+static const char *find_word_key(const struct attn_class *found)
 {
     for (size_t i = 0; i < 3; i++)
-        if (attn_class_has(found, bert_keys[i]))
-            return bert_keys[i];
+        if (attn_class_has(found, word_keys[i]))
+            return word_keys[i];
     return NULL;
 }
 
-enum attn_status attn_beside_bert(struct attn_tokenizer *tokenizer,
-                                  struct attn_bert_normalizer *normalizer, struct attn_error *err)
+enum attn_status attn_beside_words(struct attn_tokenizer *tokenizer,
+                                   struct attn_word_normalizer *normalizer, struct attn_error *err)
 {
     const struct attn_class *found = tokenizer->settings.found;
-    const bool is_bert = found && found->row && found->row->form == ATTN_CLASS_WORDS;
-    struct attn_bert_normalizer own = *normalizer;
+    const bool is_words = found && found->row && found->row->form == ATTN_CLASS_WORDS;
+    struct attn_word_normalizer own = *normalizer;
 
-    if (!is_named(found) || (!is_bert && !find_bert_key(found)))
+    if (!is_named(found) || (!is_words && !find_word_key(found)))
         return ATTN_OK;
-    if (is_bert)
+    if (is_words)
         own.lowers = own.sets_apart = true;
-    ATTN_TRY(attn_class_get_bool(found, bert_keys[0], &own.lowers, err));
-    if (is_bert)
+    ATTN_TRY(attn_class_get_bool(found, word_keys[0], &own.lowers, err));
+    if (is_words)
         own.strips_accents = own.lowers;
-    ATTN_TRY(attn_class_get_bool(found, bert_keys[1], &own.strips_accents, err));
-    ATTN_TRY(attn_class_get_bool(found, bert_keys[2], &own.sets_apart, err));
-    if (is_bert && find_bert_key(found)) {
+    ATTN_TRY(attn_class_get_bool(found, word_keys[1], &own.strips_accents, err));
+    ATTN_TRY(attn_class_get_bool(found, word_keys[2], &own.sets_apart, err));
+    if (is_words && find_word_key(found)) {
         *normalizer = own;
         return ATTN_OK;
     }
     if (own.lowers != normalizer->lowers)
-        return note_value(tokenizer, found, bert_keys[0], normalizer->lowers, err);
+        return note_value(tokenizer, found, word_keys[0], normalizer->lowers, err);
     if (own.strips_accents != normalizer->strips_accents)
-        return note_value(tokenizer, found, bert_keys[1], normalizer->strips_accents, err);
+        return note_value(tokenizer, found, word_keys[1], normalizer->strips_accents, err);
     return own.sets_apart != normalizer->sets_apart
-               ? note_value(tokenizer, found, bert_keys[2], normalizer->sets_apart, err)
+               ? note_value(tokenizer, found, word_keys[2], normalizer->sets_apart, err)
                : ATTN_OK;
 }
 
@@ -228,7 +228,7 @@ static enum attn_status compare_class(struct attn_tokenizer *tokenizer,
                               ? "its model is of another kind than that of the class"
                           : attn_class_is_made_anew(found)
                               ? "'tokenizer_file' is null, for which transformers makes it anew"
-                          : is_words && !tokenizer->settings.has_bert
+                          : is_words && !tokenizer->settings.has_words
                               ? "it has no BertNormalizer, which the class adds"
                               : NULL;
 

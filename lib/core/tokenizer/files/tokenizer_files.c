@@ -258,7 +258,7 @@ static enum attn_status add_normalizer(struct attn_tokenizer *tokenizer, unsigne
 
     if (traits & ATTN_CLASS_NFC)
         ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_nfc, NULL, err));
-    if (traits & ATTN_CLASS_CLIP) {
+    if (traits & ATTN_CLASS_SUFFIX) {
         ATTN_TRY(attn_regex_create("\\s+", 3, "merges.txt", false, &spaces, err));
         ATTN_TRY(attn_change_add_replace_matches(pipeline, spaces, " ", err));
         ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_lowercase, NULL, err));
@@ -270,7 +270,7 @@ static enum attn_status add_normalizer(struct attn_tokenizer *tokenizer, unsigne
 static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_class_row *row = tokenizer->unread->row;
-    const bool is_clip = row->traits & ATTN_CLASS_CLIP;
+    const bool has_suffix = row->traits & ATTN_CLASS_SUFFIX;
     struct attn_file *file = &tokenizer->unread->file;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
     struct attn_regex *pattern = NULL;
@@ -282,12 +282,12 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     if (row->traits & ATTN_CLASS_DIGITS)
         ATTN_TRY(add_pattern(pipeline, ATTN_SPLIT_ISOLATED, ATTN_NUMBER_REGEX, &pattern, err));
     if (row->split)
-        ATTN_TRY(add_pattern(pipeline, is_clip ? ATTN_SPLIT_REMOVED : ATTN_SPLIT_ISOLATED,
+        ATTN_TRY(add_pattern(pipeline, has_suffix ? ATTN_SPLIT_REMOVED : ATTN_SPLIT_ISOLATED,
                              row->split, &pattern, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    if (!row->split || is_clip)
-        ATTN_TRY(add_pattern(pipeline, ATTN_SPLIT_ISOLATED, ATTN_GPT2_REGEX, &pattern, err));
+    if (!row->split || has_suffix)
+        ATTN_TRY(add_pattern(pipeline, ATTN_SPLIT_ISOLATED, ATTN_BYTES_REGEX, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
     return check_unmade(tokenizer, pattern, file->path, err);
@@ -321,7 +321,7 @@ static enum attn_status set_suffix(struct attn_tokenizer *tokenizer,
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  const struct attn_class *found, struct attn_error *err)
 {
-    const struct attn_class_row *row = found->row ? found->row : attn_class_row("GPT2");
+    const struct attn_class_row *row = found->row ? found->row : attn_class_row(NULL);
     struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     struct attn_unread *unread = tokenizer->unread;
 
@@ -343,7 +343,7 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     attn_class_get_roles(row, roles);
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, found->config, false, roles, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    if (row->traits & ATTN_CLASS_CLIP) {
+    if (row->traits & ATTN_CLASS_SUFFIX) {
         unread->has_prefix = false;
         ATTN_TRY(set_suffix(tokenizer, &roles[UNK_ROLE], err));
     }

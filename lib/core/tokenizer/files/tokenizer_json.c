@@ -724,8 +724,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
     reading.reader = attn_json_reader_init((const char *)file.data, file.size, file.path);
     tokenizer->settings.found = found;
     attn_class_get_roles(found->row ? found->row : &bare, roles);
-    /* Where a tokenizer.json is read, DeBERTa leaves the flags of its mask token to the file. */
-    if (found->row == attn_class_row("Deberta"))
+    if (found->row && found->row->traits & ATTN_CLASS_FILE_MASK)
         roles[MASK_ROLE].is_wide = false;
     status = read_file(&reading, source, roles, err);
     tokenizer->settings.found = NULL;

@@ -295,7 +295,7 @@ static enum attn_status add_strip(const struct part *part, struct attn_error *er
 static enum attn_status add_bert_normalizer(const struct part *part, struct attn_error *err)
 {
     const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
-    struct attn_bert_normalizer normalizer = {.cleans = part->values.clean_text,
+    struct attn_word_normalizer normalizer = {.cleans = part->values.clean_text,
                                               .sets_apart = part->values.handle_chinese_chars,
                                               .strips_accents = part->values.lowercase,
                                               .lowers = part->values.lowercase};
@@ -303,9 +303,9 @@ static enum attn_status add_bert_normalizer(const struct part *part, struct attn
     if (accents && !attn_node_is_null(accents) &&
         !attn_node_is_bool(accents, &normalizer.strips_accents))
         return refuse_member(part, "strip_accents", "true, false or null", err);
-    part->tokenizer->settings.has_bert = true;
-    ATTN_TRY(attn_beside_bert(part->tokenizer, &normalizer, err));
-    return attn_bert_add_normalizer(&part->tokenizer->pipeline, &normalizer, err);
+    part->tokenizer->settings.has_words = true;
+    ATTN_TRY(attn_beside_words(part->tokenizer, &normalizer, err));
+    return attn_change_add_words(&part->tokenizer->pipeline, &normalizer, err);
 }
 
 static enum attn_status add_charsmap(const struct part *part, struct attn_error *err)
@@ -319,8 +319,8 @@ static enum attn_status add_nmt(const struct part *part, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
 
-    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bert_nmt_clean, NULL, err));
-    return attn_pipeline_add(pipeline, &attn_bert_nmt_blank, NULL, err);
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_nmt_clean, NULL, err));
+    return attn_pipeline_add(pipeline, &attn_change_nmt_blank, NULL, err);
 }
 
 static const struct part_row normalizers[] = {
@@ -331,7 +331,7 @@ static const struct part_row normalizers[] = {
     {"Lowercase", add_plain, .stage = &attn_change_lowercase},
     {"ByteLevel", add_plain, .stage = &attn_change_alphabet},
     {"Nmt", .add = add_nmt},
-    {"StripAccents", add_plain, .stage = &attn_bert_strip_marks},
+    {"StripAccents", add_plain, .stage = &attn_change_strip_marks},
     {"BertNormalizer", add_bert_normalizer,
      .members = {BOOL(clean_text), BOOL(handle_chinese_chars), BOOL(lowercase)}},
     {"Precompiled", add_charsmap, .members = {TEXT(precompiled_charsmap)}},
@@ -364,7 +364,7 @@ static enum attn_status add_byte_level(const struct part *part, struct attn_erro
     if (has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (part->values.use_regex)
-        ATTN_TRY(add_pattern(part, ATTN_SPLIT_ISOLATED, ATTN_GPT2_REGEX, true, err));
+        ATTN_TRY(add_pattern(part, ATTN_SPLIT_ISOLATED, ATTN_BYTES_REGEX, true, err));
     return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
 }
 
@@ -406,7 +406,7 @@ static enum attn_status add_white_space(const struct part *part, struct attn_err
 
 static enum attn_status add_bert_split(const struct part *part, struct attn_error *err)
 {
-    return attn_split_add_bert(&part->tokenizer->pipeline, err);
+    return attn_split_add_words(&part->tokenizer->pipeline, err);
 }
 
 static enum attn_status add_fixed_length(const struct part *part, struct attn_error *err)
@@ -688,14 +688,14 @@ static enum attn_status find_end(const struct part *part, const char *key,
 }
 
 /* Adds the tokens `cls` and `sep` around a text. */
-static enum attn_status add_ends(const struct part *part, bool is_roberta, struct attn_error *err)
+static enum attn_status add_ends(const struct part *part, bool is_twice, struct attn_error *err)
 {
     struct attn_template ends = {.n = 0};
 
     ATTN_TRY(find_end(part, "cls", &ends, err));
     ATTN_TRY(find_end(part, "sep", &ends, err));
     return attn_post_process_set_ends(&part->tokenizer->post, ends.items[0].id, ends.items[1].id,
-                                      is_roberta, err);
+                                      is_twice, err);
 }
 
 static enum attn_status add_bert(const struct part *part, struct attn_error *err)

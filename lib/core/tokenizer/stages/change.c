@@ -442,7 +442,8 @@ static enum attn_status run_change(struct attn_walk *walk, size_t at, struct att
     {                                                                                              \
         return run_change(walk, at, slice, character_class, change, err);                          \
     }                                                                                              \
-    linkage struct attn_text_stage_kind attn_bert_##name = {.run = run_##name, .makes_layer = true}
+    linkage struct attn_text_stage_kind attn_change_##name = {.run = run_##name,                   \
+                                                              .makes_layer = true}
 
 STAGE(static const, clean, ATTN_CLASS_CONTROL, LEFT_OUT);
 STAGE(static const, blank, ATTN_CLASS_WHITE_SPACE, BLANK);
@@ -452,19 +453,19 @@ STAGE(const, strip_marks, ATTN_CLASS_MARK, LEFT_OUT);
 STAGE(const, nmt_clean, ATTN_CLASS_NMT_CONTROL, LEFT_OUT);
 STAGE(const, nmt_blank, ATTN_CLASS_NMT_BLANK, BLANK);
 
-enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
-                                          const struct attn_bert_normalizer *normalizer,
-                                          struct attn_error *err)
+enum attn_status attn_change_add_words(struct attn_pipeline *pipeline,
+                                       const struct attn_word_normalizer *normalizer,
+                                       struct attn_error *err)
 {
     const struct {
         bool is_wanted;
         const struct attn_text_stage_kind *kind;
     } steps[] = {
-        {normalizer->cleans, &attn_bert_clean},
-        {normalizer->cleans, &attn_bert_blank},
-        {normalizer->sets_apart, &attn_bert_set_apart},
+        {normalizer->cleans, &attn_change_clean},
+        {normalizer->cleans, &attn_change_blank},
+        {normalizer->sets_apart, &attn_change_set_apart},
         {normalizer->strips_accents, &attn_change_nfd},
-        {normalizer->strips_accents, &attn_bert_strip_accents},
+        {normalizer->strips_accents, &attn_change_strip_accents},
         {normalizer->lowers, &attn_change_lowercase},
     };
 

@@ -59,22 +59,22 @@ enum attn_status attn_post_process_take(struct attn_post_process *post,
 }
 
 enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int32_t cls,
-                                            int32_t sep, bool is_roberta, struct attn_error *err)
+                                            int32_t sep, bool is_twice, struct attn_error *err)
 {
     const struct attn_template single = {.items = {{cls, 0}, {ATTN_TEMPLATE_TEXT, 0}, {sep, 0}},
                                          .n = 3};
-    const struct attn_template bert = {
+    const struct attn_template once = {
         .items = {{cls, 0}, {ATTN_TEMPLATE_TEXT, 0}, {sep, 0}, {ATTN_TEMPLATE_PAIR, 1}, {sep, 1}},
         .n = 5};
-    const struct attn_template roberta = {.items = {{cls, 0},
-                                                    {ATTN_TEMPLATE_TEXT, 0},
-                                                    {sep, 0},
-                                                    {sep, 0},
-                                                    {ATTN_TEMPLATE_PAIR, 0},
-                                                    {sep, 0}},
-                                          .n = 6};
+    const struct attn_template twice = {.items = {{cls, 0},
+                                                  {ATTN_TEMPLATE_TEXT, 0},
+                                                  {sep, 0},
+                                                  {sep, 0},
+                                                  {ATTN_TEMPLATE_PAIR, 0},
+                                                  {sep, 0}},
+                                        .n = 6};
 
-    return attn_post_process_take(post, &single, is_roberta ? &roberta : &bert, err);
+    return attn_post_process_take(post, &single, is_twice ? &twice : &once, err);
 }
 
 static bool is_space(uint32_t code_point)

@@ -216,7 +216,7 @@ enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_spli
     return attn_pipeline_add(pipeline, &split_kind, made, err);
 }
 
-enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err)
+enum attn_status attn_split_add_words(struct attn_pipeline *pipeline, struct attn_error *err)
 {
     ATTN_TRY(attn_split_add(pipeline,
                             (struct attn_split){.character_class = ATTN_CLASS_WHITE_SPACE}, err));

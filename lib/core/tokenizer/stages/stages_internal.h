@@ -60,7 +60,7 @@ enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const ch
 /* --- BERT ------------------------------------------------------------------------------------- */
 
 /* The steps of BERT's normalizer to apply. */
-struct attn_bert_normalizer {
+struct attn_word_normalizer {
     bool cleans;     /* drops control characters, and replaces white space by spaces */
     bool sets_apart; /* inserts spaces around ideographs */
     bool strips_accents;
@@ -68,15 +68,15 @@ struct attn_bert_normalizer {
 };
 
 /* Adds the stages of the normalizer, in its order. */
-enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
-                                          const struct attn_bert_normalizer *normalizer,
-                                          struct attn_error *err);
+enum attn_status attn_change_add_words(struct attn_pipeline *pipeline,
+                                       const struct attn_word_normalizer *normalizer,
+                                       struct attn_error *err);
 
 /* Drops marks of all kinds. */
-extern const struct attn_text_stage_kind attn_bert_strip_marks;
+extern const struct attn_text_stage_kind attn_change_strip_marks;
 
 /* The two steps of the normalizer Nmt: drops control characters, replaces white space by spaces. */
-extern const struct attn_text_stage_kind attn_bert_nmt_clean, attn_bert_nmt_blank;
+extern const struct attn_text_stage_kind attn_change_nmt_clean, attn_change_nmt_blank;
 
 /* --- Charsmaps -------------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ enum attn_status attn_split_add(struct attn_pipeline *pipeline, struct attn_spli
                                 struct attn_error *err);
 
 /* Adds the stages of BERT: words between white space, and each punctuation character alone. */
-enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err);
+enum attn_status attn_split_add_words(struct attn_pipeline *pipeline, struct attn_error *err);
 
 /* Splits where the script changes. No data. */
 extern const struct attn_text_stage_kind attn_split_scripts;
@@ -318,10 +318,10 @@ enum attn_status attn_post_process_take(struct attn_post_process *post,
                                         const struct attn_template *single,
                                         const struct attn_template *pair, struct attn_error *err);
 
-/* Adds CLS before and SEP after a text, and both between two texts as in BERT or, if IS_ROBERTA, in
+/* Adds CLS before and SEP after a text, and both between two texts as in BERT or, if IS_TWICE, in
  * RoBERTa. */
 enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int32_t cls,
-                                            int32_t sep, bool is_roberta, struct attn_error *err);
+                                            int32_t sep, bool is_twice, struct attn_error *err);
 
 /* Returns the template for one text, or for two if IS_PAIR. */
 const struct attn_template *attn_post_process_template(const struct attn_post_process *post,
