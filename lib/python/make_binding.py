@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes attn/binding.py, the ctypes view of lib/attn.h and lib/extra.h, from what the C preprocessor makes of it.
 
-    lib/python/make_binding.py            writes the three files below
+    lib/python/make_binding.py            writes the two files below
     lib/python/make_binding.py --check    names those that are not what would be written
 
-It also writes a C program that prints where the fields of every public struct lie, and what it must
-print for the binding to be right: `make test` compares the two without Python. Run from the root of
-the repository (`make binding`); CC names the compiler. Only the standard library is used.
+It also writes where the fields of every public struct must lie for the binding to be right: `make test` compares that, without
+Python, with what a C program prints (tests/tools/make_layout.sh). Run from the root of the repository (`make binding`); CC names
+the compiler. Only the standard library is used.
 """
 import ctypes
 import glob
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c", "tests/install/layout.out"
+BINDING, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.out"
 
 BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsigned": "c_uint",
         "unsigned char": "c_ubyte", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
@@ -183,20 +183,6 @@ def binding(header):
     return "\n".join(lines)
 
 
-def program(header):
-    rows = []
-    for name, fields in header.structs.items():
-        rows.append(f'    {{"{name}", sizeof(struct {name})}},')
-        rows += [f'    {{"    {field}", offsetof(struct {name}, {field})}},' for field, _ in fields]
-    return "\n".join([
-        "/* layout.c - prints size and offsets of the public structs. Made by lib/python/make_binding.py. */",
-        "/* clang-format off */",
-        "#include <attn/extra.h>", "", "#include <stddef.h>", "#include <stdio.h>", "",
-        "static const struct {", "    const char *name;", "    size_t place;", "} rows[] = {", *rows, "};", "",
-        "int main(void)", "{", "    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)",
-        '        printf("%s %zu\\n", rows[i].name, rows[i].place);', "}", ""])
-
-
 def layout(header, source):
     module = {}
     exec(source, module)
@@ -210,7 +196,7 @@ def layout(header, source):
 def main():
     header = Header()
     source = binding(header)
-    files = {BINDING: source, PROGRAM: program(header), LAYOUT: layout(header, source)}
+    files = {BINDING: source, LAYOUT: layout(header, source)}
     status = 0
     for path, text in files.items():
         old = open(path).read() if os.path.exists(path) else None

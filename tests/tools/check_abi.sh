@@ -19,7 +19,7 @@ fail() { printf 'abi: %s\n' "$@" && exit 1; }
 # Prints variables: a pointer to each function of attn.h, and the fields of its structs that may grow, or that might once.
 variables() {
     sed -nE 's/^attn\.h +(.*)/__typeof__(\1) *function__\1;/p' tests/install/symbols
-    ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib @lib/folders lib/attn.h | awk -F'"' -v growing=" $growing " '
+    ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib @lib/folders lib/attn.h | awk -v growing=" $growing " '
         function emit(   i) {
             if (!(name in is_public) || (field[1] != "size" && field[n] != "later" && !index(growing, " " name " "))) return
             printf "enum %s__layout {", name
@@ -31,9 +31,9 @@ variables() {
                 if (field[i] != "later") printf "__typeof__(((struct %s *)0)->%s) %s__%s;\n", name, field[i], name, field[i]
         }
         NR == FNR { text = text " " $0; if (match($0, /^struct attn_[a-z_0-9]+ \{/)) is_public[substr($0, 8, RLENGTH - 9)]; next }
-        /^    \{"attn_/ { emit(); name = $2; n = 0 }
-        /^    \{"    / { sub(/^ +/, "", $2); field[++n] = $2 }
-        END { emit() }' - tests/install/layout.c
+        /^attn_/ { emit(); name = $1; n = 0 }
+        /^ / { field[++n] = $1 }
+        END { emit() }' - tests/install/layout.out
 }
 
 describe() {
