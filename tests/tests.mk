@@ -158,8 +158,10 @@ check-python: all $(ADVERSARY) $(FIXTURES) ## open what is written with numpy, p
 check-compare: $(BUILD)/attn-cli ## compare fable with transformers (PYTHON names a python with torch and transformers)
 	@$(PYTHON) data/recipes/compare.py --attn-cli $(BUILD)/attn-cli models/fable "The keys to the cabinet are on the table"
 
-check-hooks: all ## compare edits by functions with hooks of torch (PYTHON names a python with torch and transformers)
+check-hooks: all ## compare edits with hooks of torch (PYTHON names a python with torch and transformers)
 	@LIBATTN="$(abspath $(BUILD)/libattn.so)" PYTHONPATH="$(abspath lib/python)" $(PYTHON) tests/tools/check_hooks.py
+	@mkdir -p $(BUILD)/stacks && tar xf tests/fixtures/stacks.tar -C $(BUILD)/stacks
+	@$(PYTHON) tests/tools/check_encoder_edits.py $(BUILD)/stacks
 
 check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)
 	@$(MAKE) all
@@ -261,6 +263,9 @@ test-threaded: $(THREADED_TESTS)
 
 check-same-bits: $(BUILD)/attn-cli ## compare what the tool writes with sums that hold for every compiler and system
 	@tests/tools/same_bits.sh $(BUILD)/attn-cli
+
+check-same-files: $(BUILD)/attn-cli ## compare what the tool prints and writes with an earlier one's, byte for byte: OLD=BINARY
+	@python3 tests/tools/same_files.py $(OLD) $(BUILD)/attn-cli
 
 check: ## what must hold before a change lands: lint, tests, both compilers, tests under sanitizers
 	@$(MAKE) lint
@@ -427,5 +432,5 @@ deps-node:
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint \
     budget layers symbols headers abi abi-check check-interface interface hardening links homes-check gallery reference \
     site format format-check tidy deps-lint deps-clang deps-node fixtures fixtures-check check-slurm \
-    check-parallel check-spark check-engines deps-engines check-same-bits corpora fuzz fuzz-smoke \
+    check-parallel check-spark check-engines deps-engines check-same-bits check-same-files corpora fuzz fuzz-smoke \
     fuzz-minimize fuzzers deps-fuzz
