@@ -44,6 +44,12 @@ $(BUILD)/check.cflags: tests/tools/dependencies.sh
 $(TEST_OBJECTS): $(BUILD)/check.cflags
 $(TEST_OBJECTS): CPPFLAGS_ALL += @$(BUILD)/check.cflags
 
+# The calls of all public functions, with a pointer that is NULL.
+$(BUILD)/tests/unit/public_calls.h: tests/tools/list_calls.sh tests/install/symbols lib/folders $(wildcard lib/*.h lib/*/*/*.h lib/*/*/*/*.h)
+	@mkdir -p $(@D) && CC="$(CC)" tests/tools/list_calls.sh >$@
+$(BUILD)/tests/unit/test_callers_mistakes.o: $(BUILD)/tests/unit/public_calls.h
+$(BUILD)/tests/unit/test_callers_mistakes.o: CPPFLAGS_ALL += -I$(BUILD)
+
 # One program has all unit tests and runs the file of its name. A single file that is asked for is linked alone: it does not
 # wait for the others.
 # The tests that tests/unit/core lists need lib/core alone: they are in a program of their own, linked with nothing else.

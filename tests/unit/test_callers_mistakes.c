@@ -1,7 +1,8 @@
 /*
  * test_callers_mistakes.c - what a program can do wrong with the public interface: each mistake is
  * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns
- * no status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
+ * no status; none aborts, and none reads or writes outside. Under ASan the last is seen, too. Every
+ * function of attn.h and extra.h is called with each of its pointers NULL: tools/list_calls.sh.
  */
 #include "attention/attend.h"
 #include "attention/attention_internal.h"
@@ -43,7 +44,7 @@
 /* A choice that no enum has, made where the compiler does not see it. */
 static const volatile int no_choice = 127, below_choices = -1;
 
-static const char text[] = "The keys are";
+static const char sentence[] = "The keys are";
 
 static struct attn_host *open_host_of_arrays(void)
 {
@@ -58,8 +59,8 @@ static struct attn_request ask(void)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
 
-    request.input.text = text;
-    request.input.n_text = strlen(text);
+    request.input.text = sentence;
+    request.input.n_text = strlen(sentence);
     return request;
 }
 
@@ -87,305 +88,273 @@ static enum attn_status take_nothing(void *user, const struct attn_item_result *
 
 /* --- What is NULL ----------------------------------------------------------------------------- */
 
-START_TEST(null_is_named_by_what_opens_and_runs)
-{
-    struct attn_host *host = attn_open_host("fable", NULL);
-    const struct attn_request request = ask();
-    const struct attn_item_calls calls = {0};
-    struct attn_output output = {0};
-    struct attn_run *run = prepare(host, &request);
-    struct attn_capture *capture = NULL;
-    struct attn_result result = {0};
+/* Pointers that may be NULL, FUNCTION.PARAMETER without "attn_": a default takes their place. */
+static const char may_be_null[] =
+    " ablate.args align.args answer_heads.request attribute.args"
+    " attribute_continue.continuation attribute_continue.request catalog_find.catalog"
+    " catalog_find_projector.catalog catalog_list.catalog catalog_visit.catalog"
+    " catalog_visit.user circuit.args collect.args diff.args edit_texts_read.model"
+    " examples.args explainer_create.args generate.args generate_items.args heads.args"
+    " host_create.options host_create.source host_open.options lens.args life.args"
+    " live_open.files live_open.host model_open.options param_rules_check.user param_set.label"
+    " param_set.text patch.args pool_n_thread.pool question_ask.sum question_ask.table"
+    " question_check.user question_picture.picture question_picture.table run_many.options"
+    " run_perform.observer run_table_page.host score.args session_create.options"
+    " sink_bytes.size sinks.args speech_times.heads table_create.name"
+    " table_picture_write.options table_sort.order tokenizer_encode.options"
+    " tokenizer_token.size"
+    " ";
 
-    REFUSED(attn_pool_create(1, NULL, &err), "pool");
-    REFUSED(attn_catalog_find(NULL, NULL, NULL, &err), "name");
-    REFUSED(attn_catalog_find(NULL, "fable", NULL, &err), "found");
-    REFUSED(attn_catalog_visit(NULL, NULL, NULL, &err), "visit");
-    REFUSED(attn_catalog_list(NULL, NULL, &err), "table");
-    REFUSED(attn_host_create(NULL, NULL, NULL, &err), "host");
-    REFUSED(attn_host_open(NULL, NULL, &host, &err), "name");
-    REFUSED(attn_host_open("fable", NULL, NULL, &err), "host");
-    REFUSED(attn_host_check_outputs(NULL, &output, 1, &err), "host");
-    REFUSED(attn_host_check_outputs(host, NULL, 1, &err), "items");
-    REFUSED(attn_host_check_outputs(host, &output, 1, &err), "format");
-    REFUSED(attn_host_tokenizer(NULL, NULL, &err), "host");
-    REFUSED(attn_host_tokenizer(host, NULL, &err), "tokenizer");
-    REFUSED(attn_run_prepare(NULL, &request, &run, &err), "host");
-    REFUSED(attn_run_prepare(host, NULL, &run, &err), "request");
-    REFUSED(attn_run_prepare(host, &request, NULL, &err), "run");
-    REFUSED(attn_run_perform(NULL, NULL, NULL, &err), "run");
-    REFUSED(attn_run_perform(run, NULL, NULL, &err), "result");
-    REFUSED(attn_run_request(NULL, &request, NULL, &err), "host");
-    REFUSED(attn_run_request(host, &request, NULL, &err), "result");
-    REFUSED(attn_run_capture(NULL, &request, &capture, &result, &err), "host");
-    REFUSED(attn_run_capture(host, NULL, &capture, &result, &err), "request");
-    REFUSED(attn_run_capture(host, &request, NULL, &result, &err), "capture");
-    REFUSED(attn_run_capture(host, &request, &capture, NULL, &err), "result");
-    ck_assert_ptr_null(attn_run_selection(NULL));
-    REFUSED(attn_result_tables(NULL, NULL, NULL, &err), "result");
-    REFUSED(attn_run_many(NULL, NULL, &calls, &err), "host");
-    REFUSED(attn_run_many(host, NULL, NULL, &err), "calls");
-    REFUSED(attn_run_many(host, NULL, &calls, &err), "next");
-    REFUSED(attn_model_open(NULL, NULL, NULL, &err), "source");
-    REFUSED(attn_model_embed(NULL, NULL, 0, NULL, &err), "model");
-    REFUSED(attn_model_embed(attn_host_model(host), NULL, 1, NULL, &err), "ids");
-    attn_run_free(run);
-    attn_host_free(host);
+/* What questions call, which check no pointer, as ask.h; and bytes of a number that is given. */
+static const char must_be_there[] =
+    " run_attention.run run_edits.n run_edits.run run_find_answer.answer run_find_answer.args"
+    " run_find_answer.run run_open.like run_open.request run_open.run sink_write.bytes"
+    " ";
+
+/* What the functions get. Pointers to other types lead to zeros. */
+static struct {
+    struct attn_host *host;
+    struct attn_session *session;
+    struct attn_request request;
+    struct attn_run *run;
+    struct attn_table *table;
+    struct attn_selection *selection;
+    struct attn_capture *capture;
+    struct attn_sink *sink;
+    struct attn_ablate_sum ablated;
+    struct attn_generation made;
+    const char *function; /* that is called now */
+    const char *null;     /* its parameter that is NULL */
+} given;
+static _Alignas(max_align_t) char zeros[1 << 14];
+
+static bool is_listed(const char *list, const char *function, const char *parameter)
+{
+    char word[96];
+
+    snprintf(word, sizeof word, " %s.%s ", function + strlen("attn_"), parameter);
+    return strstr(list, word) != NULL;
+}
+
+/* Sets the pointer at AT, the argument PARAMETER, to VALUE or NULL. */
+static void set_pointer(void *at, const char *parameter, const void *value)
+{
+    const bool is_null =
+        strcmp(parameter, given.null) == 0 || is_listed(may_be_null, given.function, parameter);
+    const void *pointer = is_null ? NULL : value;
+
+    memcpy(at, &pointer, sizeof pointer);
+}
+
+#define SET(x)                                                                                     \
+    set_pointer(&(x), #x,                                                                          \
+                _Generic((x),                                                                      \
+                    struct attn_host *: given.host,                                                \
+                    const struct attn_host *: given.host,                                          \
+                    const struct attn_model *: attn_host_model(given.host),                        \
+                    const struct attn_request *: &given.request,                                   \
+                    struct attn_session *: given.session,                                          \
+                    const struct attn_session *: given.session,                                    \
+                    struct attn_run *: given.run,                                                  \
+                    const struct attn_run *: given.run,                                            \
+                    struct attn_table *: given.table,                                              \
+                    const struct attn_table *: given.table,                                        \
+                    struct attn_selection *: given.selection,                                      \
+                    const struct attn_selection *: given.selection,                                \
+                    struct attn_capture *: given.capture,                                          \
+                    const struct attn_capture *: given.capture,                                    \
+                    struct attn_sink *: given.sink,                                                \
+                    struct attn_ablate_sum *: &given.ablated,                                      \
+                    struct attn_generation *: &given.made,                                         \
+                    const char *: "x",                                                             \
+                    default: zeros))
+#define CALLER(name, result, parameters)                                                           \
+    static enum attn_status call_##name(bool *is_nothing, struct attn_error *err)
+#include "tests/unit/public_calls.h" /* made by tests/tools/list_calls.sh */
+#undef CALLER
+
+struct caller {
+    const char *name, *result, *parameters;
+    enum attn_status (*call)(bool *is_nothing, struct attn_error *err);
+};
+#define CALLER(name, result, parameters) {#name, result, parameters, call_##name},
+static const struct caller callers[] = {ALL_CALLERS(CALLER)};
+#undef CALLER
+
+static void open_given(void)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.n_max = 4, options.has_logits = true;
+    given.host = attn_open_host("fable", NULL), given.request = ask();
+    given.ablated = ATTN_ABLATE_SUM_DEFAULT;
+    given.made = ATTN_GENERATION_DEFAULT;
+    given.run = prepare(given.host, &given.request);
+    ck_assert(attn_session_create(attn_host_model(given.host), &options, &given.session, NULL) ==
+                  ATTN_OK &&
+              attn_selection_copy(attn_run_selection(given.run), &given.selection, NULL) ==
+                  ATTN_OK &&
+              attn_capture_create(given.selection, &given.capture, NULL) == ATTN_OK &&
+              attn_catalog_list(NULL, &given.table, NULL) == ATTN_OK &&
+              attn_sink_create_memory(&given.sink, NULL) == ATTN_OK);
+}
+
+static void close_given(void)
+{
+    attn_sink_free(given.sink);
+    attn_table_free(given.table);
+    attn_capture_free(given.capture);
+    attn_selection_free(given.selection);
+    attn_session_free(given.session);
+    attn_run_free(given.run);
+    attn_host_free(given.host);
+}
+
+/* Calls CALLER without PARAMETER. It names that as what is NULL; or, without a status, returns
+ * NULL, 0 or false. */
+static void call_without(const struct caller *caller, const char *parameter)
+{
+    const bool has_status = strcmp(caller->result, "enum attn_status") == 0;
+    bool is_nothing = true;
+    char expected[64];
+    struct attn_error err = {0};
+    enum attn_status status;
+
+    given.function = caller->name, given.null = parameter;
+    snprintf(expected, sizeof expected, "'%s' is NULL", parameter);
+    (_mark_point)(caller->name, 0); /* a call that crashes is told by its name */
+    status = caller->call(&is_nothing, &err);
+    if (has_status)
+        ck_assert_msg(status == ATTN_INVALID && strstr(err.message, expected) != NULL,
+                      "%s without '%s': %d '%s'", caller->name, parameter, (int)status,
+                      err.message);
+    else
+        ck_assert_msg(is_nothing, "%s without '%s' returns something", caller->name, parameter);
+}
+
+START_TEST(null_is_named_by_every_public_function)
+{
+    size_t n = 0;
+
+    open_given();
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
+        const char *names = callers[i].parameters;
+
+        for (size_t size; *names; names += size + strspn(names + size, " ")) {
+            char parameter[32];
+
+            size = strcspn(names, " ");
+            snprintf(parameter, sizeof parameter, "%.*s", (int)size, names);
+            if (is_listed(may_be_null, callers[i].name, parameter) ||
+                is_listed(must_be_there, callers[i].name, parameter))
+                continue;
+            call_without(&callers[i], parameter);
+            n++;
+        }
+    }
+    ck_assert_uint_ge(n, 270);
+    close_given();
 }
 END_TEST
 
-START_TEST(null_is_named_by_sessions_and_tokenizers)
+/* Functions that only the library has; and what depends on another argument. */
+START_TEST(null_is_named_by_functions_of_the_library)
 {
-    const struct attn_tokenizer *tokenizer;
     struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_encoding encoding = {0};
+    static const struct attn_param count =
+        ATTN_PARAM(COUNT, "n", "N", struct attn_request, predict.top, NULL, .most = 9);
+    struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    struct attn_question_call call = {.question = "lens"};
+    struct attn_table_picture picture = {.n_label = 0};
+    struct attn_output output = {0};
+    const struct attn_tokenizer *tokenizer;
+    struct attn_selection *selection;
     struct attn_session *session;
-    struct attn_error ignored = {0};
-    const int32_t id = 1;
+    struct attn_sink *sink;
     double number;
 
     options.n_max = 4;
-    options.has_logits = true;
-    ck_assert_int_eq(attn_session_create(attn_host_model(host), &options, &session, &ignored),
-                     ATTN_OK);
-    ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, &ignored), ATTN_OK);
-    REFUSED(attn_session_create(NULL, &options, &session, &err), "model");
-    REFUSED(attn_session_create(attn_host_model(host), &options, NULL, &err), "session");
-    REFUSED(attn_session_create(attn_host_model(host), NULL, &session, &err), "positions");
+    ck_assert_int_eq(attn_session_create(attn_host_model(host), &options, &session, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_copy(attn_run_selection(run), &selection, NULL), ATTN_OK);
+    REFUSED(attn_param_set(&count, &request, "n", NULL, &err), "text");
+    REFUSED(attn_host_check_outputs(NULL, &output, 1, &err), "host");
+    REFUSED(attn_host_check_outputs(host, NULL, 1, &err), "items");
+    REFUSED(attn_model_embed(NULL, NULL, 0, NULL, &err), "model");
+    REFUSED(attn_model_embed(attn_host_model(host), NULL, 1, NULL, &err), "ids");
     REFUSED(attn_session_set_source(NULL, NULL, 0, &err), "session");
-    REFUSED(attn_session_feed(NULL, &id, 1, &err), "session");
-    REFUSED(attn_session_feed(session, NULL, 1, &err), "ids");
     REFUSED(attn_session_feed_embeddings(session, NULL, 1, &err), "x");
-    REFUSED(attn_session_logits(session, NULL, &err), "logits");
-    REFUSED(attn_session_logits_at(session, 0, 1, NULL, &err), "logits");
     REFUSED(attn_session_log_probability(session, 0, NULL, &err), "log_probability");
     REFUSED(attn_session_log_probability(NULL, 0, &number, &err), "session");
-    REFUSED(attn_session_rewind(NULL, 0, &err), "session");
     REFUSED(attn_session_feed_many(session, NULL, 1, &err), "sequences");
     REFUSED(attn_session_logits_last(session, NULL, &err), "logits");
     REFUSED(attn_session_logits_of(session, NULL, 1, NULL, &err), "positions");
-    REFUSED(attn_tokenizer_open(NULL, NULL, &err), "source");
-    REFUSED(attn_tokenizer_encode(NULL, text, 3, NULL, &encoding, &err), "tokenizer");
-    REFUSED(attn_tokenizer_encode(tokenizer, NULL, 3, NULL, &encoding, &err), "text");
-    REFUSED(attn_tokenizer_encode(tokenizer, text, 3, NULL, NULL, &err), "encoding");
-    REFUSED(attn_tokenizer_decode(tokenizer, NULL, 1, NULL, NULL, &err), "ids");
-    REFUSED(attn_tokenizer_decode(tokenizer, &id, 1, NULL, NULL, &err), "text");
-    attn_session_free(session);
-    attn_host_free(host);
-}
-END_TEST
-
-START_TEST(null_is_named_by_selections_captures_and_lists)
-{
-    const struct attn_dims dims = {.n_layer = 1, .n_head = 2, .n_kv_head = 2, .n_position = 3};
-    struct attn_dims newer = dims;
-    struct attn_selection *selection;
-    struct attn_error ignored = {0};
-
-    ck_assert_int_eq(attn_selection_create(&dims, &selection, &ignored), ATTN_OK);
-    REFUSED(attn_selection_create(NULL, &selection, &err), "dims");
-    REFUSED(attn_selection_create(&dims, NULL, &err), "selection");
-    newer.later[0] = &dims;
-    REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
-    const struct attn_dims pair = {
-        .n_layer = 2, .n_head = 2, .n_kv_head = 2, .n_position = 3, .encoder = &newer};
-    REFUSED(attn_selection_create(&pair, &selection, &err), "dims");
-    REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
-    REFUSED(attn_selection_add_head(NULL, &(struct attn_location){.layer = 0, .head = 0}, &err),
-            "selection");
-    REFUSED(attn_selection_add_queries(NULL, ATTN_STACK_ONLY, 0, 1, &err), "selection");
-    REFUSED(attn_selection_set_sites(NULL, ATTN_SITES(ATTN_SITE_Z), &err), "selection");
     REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_heads(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_queries(selection, ATTN_STACK_ONLY, NULL, &err), "spec");
-    REFUSED(attn_capture_create(NULL, NULL, &err), "selection");
-    REFUSED(attn_capture_create(selection, NULL, &err), "capture");
-    REFUSED(attn_sites_parse(NULL, NULL, &err), "list");
-    REFUSED(attn_sites_parse("z", NULL, &err), "sites");
-    REFUSED(attn_measures_parse(NULL, NULL, &err), "list");
     REFUSED(attn_attention_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse("full", NULL, &err), "attention");
     REFUSED(attn_attention_check(NULL, false, &err), "attention");
     REFUSED(attn_attention_check_keys(NULL, 1, &err), "attention");
-    attn_selection_free(selection);
-}
-END_TEST
-
-START_TEST(null_is_named_by_experiments)
-{
-    struct attn_table_picture picture = {.n_label = 0};
-    struct attn_host *host = attn_open_host("fable", NULL);
-    const struct attn_request request = ask();
-    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
-    struct attn_table *table;
-
-    REFUSED(attn_ablate(NULL, &request, NULL, &table, &ablated, &err), "host");
-    REFUSED(attn_ablate(host, NULL, NULL, &table, &ablated, &err), "request");
-    REFUSED(attn_ablate(host, &request, NULL, NULL, &ablated, &err), "table");
-    REFUSED(attn_ablate(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_attribute(NULL, &request, NULL, &table, &err), "host");
-    REFUSED(attn_diff(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_generate(host, &request, NULL, NULL, &err), "made");
-    REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");
-    REFUSED(attn_lens(host, &request, NULL, NULL, &err), "table");
-    REFUSED(attn_life(host, &request, NULL, NULL, &table, &err), "tokens");
-    REFUSED(attn_pair(host, &request, NULL, &table, &err), "args");
-    REFUSED(attn_patch(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");
-    REFUSED(attn_heads(host, NULL, NULL, &table, &err), "request");
-    REFUSED(attn_heads_keep_types(host, NULL, &err), "folder");
-    ck_assert(attn_heads_keep_types(host, "a", NULL) == ATTN_OK);
-    ck_assert(attn_heads_keep_types(host, "b", NULL) == ATTN_OK);
-    REFUSED(attn_question_ask(NULL, NULL, NULL, &err), "asked");
-    REFUSED(attn_question_ask(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
-    REFUSED(
-        attn_question_ask(&(struct attn_question_call){.question = "generate"}, NULL, NULL, &err),
-        "there is no question 'generate'");
-    REFUSED(attn_question_ask(&(struct attn_question_call){.question = "lens"}, NULL, NULL, &err),
-            "host");
-    REFUSED(attn_question_picture(NULL, NULL, NULL, &err), "asked");
-    REFUSED(attn_question_picture(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
-    REFUSED(attn_question_picture(&(struct attn_question_call){.question = "lenses"}, NULL,
-                                  &picture, &err),
-            "'lenses'");
-    ck_assert_int_eq(attn_question_picture(&(struct attn_question_call){.question = "lens"}, NULL,
-                                           &picture, NULL),
-                     ATTN_OK);
-    ck_assert_uint_eq(picture.view.rows, ATTN_ROLE_LAYER);
-    REFUSED(
-        attn_question_picture(&(struct attn_question_call){.question = "lens"}, NULL, NULL, &err),
-        "picture");
-    REFUSED(attn_table_picture_show(NULL, NULL, "a", &err), "picture");
-    REFUSED(attn_explainer_create(NULL, NULL, &err), "explainer");
-    REFUSED(attn_explainer_finish(NULL, NULL, &err), "explainer");
-    attn_host_free(host);
-}
-END_TEST
-
-START_TEST(null_is_named_by_files_and_tables)
-{
-    const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
-    struct attn_cell newer = attn_cell_missing();
-    const struct attn_table_picture picture = {.view = {.columns = ATTN_ROLE_HEAD}};
-    struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT};
-    struct attn_output output = {0};
-    struct attn_table *table;
-    struct attn_sink *sink;
-
-    REFUSED(attn_ndarray_read(NULL, 1, 2, "[T]", NULL, &err), "path");
-    REFUSED(attn_sink_create_file(NULL, &sink, &err), "path");
-    REFUSED(attn_sink_create_file("a", NULL, &err), "sink");
     REFUSED(attn_sink_create_file_in(NULL, "a", &sink, &err), "directory");
-    REFUSED(attn_sink_create_descriptor(1, NULL, &sink, &err), "name");
-    REFUSED(attn_sink_create_memory(NULL, &err), "sink");
-    REFUSED(attn_sink_commit(NULL, &err), "sink");
-    REFUSED(attn_table_write(NULL, ATTN_TABLE_CSV, -1, NULL, &err), "table");
-    REFUSED(attn_table_picture_check(NULL, &err), "output");
-    REFUSED(attn_table_picture_check(&output, &err), "format");
-    REFUSED(attn_table_picture_write(NULL, NULL, NULL, &output, &err), "table");
-    REFUSED(attn_table_create("a", NULL, 1, &table, &err), "columns");
-    REFUSED(attn_table_create("a", &column, 1, NULL, &err), "table");
-    column.later[0] = "a";
-    REFUSED(attn_table_create("a", &column, 1, &table, &err), "column");
-    column.later[0] = NULL;
-    ck_assert_int_eq(attn_table_create("a", &column, 1, &table, NULL), ATTN_OK);
-    REFUSED(attn_table_append(NULL, &cell, 1, &err), "table");
-    REFUSED(attn_table_append(table, NULL, 1, &err), "cells");
-    REFUSED(attn_table_append(table, &cell, 1, &err), "text");
-    newer.later[0] = "a";
-    REFUSED(attn_table_append(table, &newer, 1, &err), "cells");
-    REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
-    attn_table_free(table);
     REFUSED(attn_records_open(NULL, NULL, false, NULL, &err), "item");
     REFUSED(attn_records_write(NULL, NULL, &err), "records");
     REFUSED(attn_records_flush(NULL, &err), "records");
     REFUSED(attn_records_finish(NULL, &err), "records");
     REFUSED(attn_records_commit(NULL, &err), "records");
-}
-END_TEST
-
-START_TEST(null_gives_nothing_where_there_is_no_status)
-{
-    size_t n = 1, shape[3];
-    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], kind[ATTN_ATTENTION_TEXT_SIZE];
-    struct attn_source source;
-
+    REFUSED(attn_question_ask(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
+    REFUSED(attn_question_ask(&call, NULL, NULL, &err), "host");
+    REFUSED(attn_question_picture(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
+    REFUSED(attn_question_picture(&call, NULL, NULL, &err), "picture");
+    ck_assert_int_eq(attn_question_picture(&call, NULL, &picture, NULL), ATTN_OK);
+    ck_assert_uint_eq(picture.view.rows, ATTN_ROLE_LAYER);
+    call.question = "generate";
+    REFUSED(attn_question_ask(&call, NULL, NULL, &err), "there is no question 'generate'");
+    call.question = "lenses";
+    REFUSED(attn_question_picture(&call, NULL, &picture, &err), "'lenses'");
     ck_assert_int_eq(attn_pool_n_thread(NULL), 1);
-    ck_assert(!attn_builtin_find(NULL, &source));
-    ck_assert_ptr_null(attn_builtin_name(SIZE_MAX));
-    ck_assert_ptr_null(attn_host_model(NULL));
-    ck_assert_ptr_null(attn_run_labels(NULL));
-    ck_assert_ptr_null(attn_capture_trace(NULL));
-    ck_assert_ptr_null(
-        attn_capture_tensor(NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0}));
-    ck_assert_ptr_null(attn_capture_head(
-        NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 0}));
-    ck_assert(!attn_capture_has_cell(
-        NULL, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = 0}, 0));
-    ck_assert_ptr_null(attn_format_find(NULL));
-    ck_assert_ptr_null(attn_colormap_find(NULL));
-    ck_assert_ptr_null(attn_colormap_at(SIZE_MAX));
-    ck_assert_ptr_null(attn_colormap_name(NULL));
-    ck_assert_ptr_null(attn_colormap_help(NULL));
-    ck_assert(!attn_colormap_is_diverging(NULL));
-    ck_assert_int_eq(attn_colormap_color(NULL, ATTN_THEME_LIGHT, 7).r, 0);
-    ck_assert_ptr_null(attn_selection_dims(NULL));
-    ck_assert(!attn_selection_has_head(NULL, &(struct attn_location){.layer = 0, .head = 0}) &&
-              !attn_selection_has_query(NULL, ATTN_STACK_ONLY, 0));
-    ck_assert(!attn_selection_has_tensor_head(
-        NULL, &(struct attn_location){.layer = 0, .head = 0, .site = ATTN_SITE_K}));
-    ck_assert(!attn_selection_wants_block(NULL, ATTN_SITE_Z, 0));
-    ck_assert_int_eq(
-        attn_selection_shape(NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0}, shape),
-        0);
-    ck_assert_uint_eq(attn_attention_text(NULL, kind), 0);
-    ck_assert_str_eq(kind, "");
-    ck_assert_uint_eq(attn_tokenizer_n_vocab(NULL), 0);
-    ck_assert_ptr_null(attn_tokenizer_note(NULL));
-    ck_assert_ptr_null(attn_tokenizer_detail(NULL));
-    ck_assert_ptr_null(attn_tokenizer_token(NULL, 0, &n));
-    ck_assert(!attn_tokenizer_is_special(NULL, 0));
-    ck_assert_ptr_null(attn_model_config(NULL));
-    ck_assert_ptr_null(attn_model_name(NULL));
-    ck_assert(!attn_model_owns_address(NULL, &n));
-    ck_assert_uint_eq(attn_session_n_position(NULL), 0);
-    ck_assert_ptr_null(attn_explainer_trace(NULL));
-    ck_assert_ptr_null(attn_table_name(NULL));
-    ck_assert_uint_eq(attn_table_n_row(NULL) + attn_table_n_column(NULL), 0);
-    ck_assert_ptr_null(attn_table_column(NULL, 0));
-    ck_assert_int_eq(attn_table_cell(NULL, 0, 0).type, ATTN_VALUE_MISSING);
-    ck_assert_ptr_null(attn_sink_bytes(NULL, &n));
-    ck_assert(!attn_records_part(NULL, 0, NULL) && !attn_records_is_abandoned(NULL));
-    ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
-    ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
-    ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
-    attn_attention_set_dims(NULL, NULL);
-    attn_sink_write(NULL, "a", 1);
-    attn_session_reset(NULL);
+    ck_assert(attn_host_tokenizer(host, &tokenizer, NULL) == ATTN_OK &&
+              attn_tokenizer_token(tokenizer, 5, NULL) != NULL);
+    ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK && attn_sink_bytes(sink, NULL));
+    attn_sink_free(sink);
+    attn_selection_free(selection);
+    attn_session_free(session);
+    attn_run_free(run);
+    attn_host_free(host);
 }
 END_TEST
 
-START_TEST(null_is_freed)
+/* What is no text, and what a later version may have written. */
+START_TEST(structs_of_later_versions_are_refused)
 {
-    attn_pool_free(NULL);
-    attn_host_free(NULL);
-    attn_run_free(NULL);
-    attn_result_release(NULL);
-    attn_capture_free(NULL);
-    attn_records_free(NULL);
-    attn_selection_free(NULL);
-    attn_tokenizer_free(NULL);
-    attn_encoding_release(NULL);
-    attn_tokenizer_text_free(NULL);
-    attn_model_free(NULL);
-    attn_session_free(NULL);
-    attn_ndarray_release(NULL);
-    attn_explainer_free(NULL);
-    attn_generation_release(NULL);
-    attn_table_free(NULL);
-    attn_sink_free(NULL);
+    const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
+    struct attn_cell newer_cell = attn_cell_missing();
+    struct attn_dims newer = {.n_layer = 1, .n_head = 2, .n_kv_head = 2, .later = {zeros}};
+    const struct attn_dims pair = {
+        .n_layer = 2, .n_head = 2, .n_kv_head = 2, .n_position = 3, .encoder = &newer};
+    const struct attn_table_picture picture = {.view = {.columns = ATTN_ROLE_HEAD}};
+    struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT, .later = {zeros}};
+    struct attn_host *host = attn_open_host("fable", NULL);
+    struct attn_output output = {0};
+    struct attn_selection *selection;
+    struct attn_table *table;
+
+    REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
+    REFUSED(attn_selection_create(&pair, &selection, &err), "dims");
+    REFUSED(attn_host_check_outputs(host, &output, 1, &err), "format");
+    REFUSED(attn_table_picture_check(&output, &err), "format");
+    REFUSED(attn_table_create("a", &column, 1, &table, &err), "column");
+    column.later[0] = NULL;
+    ck_assert_int_eq(attn_table_create("a", &column, 1, &table, NULL), ATTN_OK);
+    REFUSED(attn_table_append(table, &cell, 1, &err), "text");
+    newer_cell.later[0] = zeros;
+    REFUSED(attn_table_append(table, &newer_cell, 1, &err), "cells");
+    REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
+    ck_assert(attn_heads_keep_types(host, "a", NULL) == ATTN_OK);
+    ck_assert(attn_heads_keep_types(host, "b", NULL) == ATTN_OK);
+    attn_table_free(table);
+    attn_host_free(host);
 }
 END_TEST
 
@@ -614,8 +583,8 @@ START_TEST(structs_without_their_size_are_refused)
             "size");
     REFUSED(attn_attend(&(struct attn_attend_args){0}, &err), "size");
     REFUSED(attn_explainer_create(&(struct attn_explain_args){0}, &explainer, &err), "size");
-    REFUSED(attn_tokenizer_encode(tokenizer, text, 3, &(struct attn_encode_options){0}, &encoding,
-                                  &err),
+    REFUSED(attn_tokenizer_encode(tokenizer, sentence, 3, &(struct attn_encode_options){0},
+                                  &encoding, &err),
             "size");
     REFUSED(attn_ablate(host, &good, &(struct attn_ablate_args){0}, &table, &ablated, &err),
             "size");
@@ -701,15 +670,15 @@ START_TEST(fields_of_later_versions_are_refused)
     request.predict.answer = &answer;
     request.reading.places = &places_of_text;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        *places[i] = text;
+        *places[i] = sentence;
         REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
         *places[i] = NULL;
     }
-    source.later[3] = text;
+    source.later[3] = sentence;
     REFUSED(attn_model_open(&source, NULL, &model, &err), "has fields");
     request = ask();
     ck_assert_int_eq(attn_run_prepare(host, &request, &run, NULL), ATTN_OK);
-    trace.selection = attn_run_selection(run), trace.later[1] = text;
+    trace.selection = attn_run_selection(run), trace.later[1] = sentence;
     REFUSED(attn_run_perform(run, &trace, &result, &err), "has fields");
     attn_run_free(run);
     attn_host_free(host);
@@ -1195,7 +1164,7 @@ static enum attn_status give_one(void *user, struct attn_item **item, struct att
     int *n = user;
 
     (void)err;
-    one.input.text = text, one.input.n_text = strlen(text);
+    one.input.text = sentence, one.input.n_text = strlen(sentence);
     *item = (*n)++ > 0 ? NULL : &one;
     return ATTN_OK;
 }
@@ -1482,85 +1451,8 @@ START_TEST(explanations_need_what_they_explain)
 }
 END_TEST
 
-static bool is_never_given(void *user, const char *name)
-{
-    (void)user, (void)name;
-    return false;
-}
-
-/* Functions of extra.h, each argument in turn. */
-START_TEST(null_is_named_by_what_may_still_change)
-{
-    struct attn_host *host = attn_open_host("fable", NULL);
-    const struct attn_model *model = attn_host_model(host);
-    struct attn_request request = ask();
-    const struct attn_question *question = attn_question_find("lens");
-    const struct attn_param_rules rules = {0};
-    const struct attn_table_picture picture = {.model = NULL};
-    struct attn_weight_array *weights = NULL;
-    struct attn_ndarray samples = {0};
-    struct attn_table *table = NULL;
-    static const struct attn_param count =
-        ATTN_PARAM(COUNT, "n", "N", struct attn_request, predict.top, NULL, .most = 9);
-    size_t n;
-
-    ck_assert_int_eq(attn_lens(host, &request, NULL, &table, NULL), ATTN_OK);
-    REFUSED(attn_head_cards_create(NULL, &err), "cards");
-    REFUSED(attn_model_weights_create(model, NULL, &n, &err), "weights");
-    REFUSED(attn_model_weights_create(model, &weights, NULL, &err), "'n'");
-    REFUSED(attn_param_rules_check(NULL, ATTN_PARAM_GIVEN, is_never_given, NULL, &err), "rules");
-    REFUSED(attn_param_rules_check(&rules, ATTN_PARAM_GIVEN, NULL, NULL, &err), "is_given");
-    REFUSED(attn_param_set(NULL, &request, "n", "1", &err), "param");
-    REFUSED(attn_param_set(&count, NULL, "n", "1", &err), "home");
-    REFUSED(attn_param_set(&count, &request, "n", NULL, &err), "text");
-    REFUSED(attn_pixels_check_size(NULL, "x", &err), "pixels");
-    REFUSED(attn_question_check(NULL, is_never_given, NULL, &err), "question");
-    REFUSED(attn_question_check(question, NULL, NULL, &err), "is_given");
-    REFUSED(attn_run_table_page(host, NULL, table, &picture, &err), "request");
-    REFUSED(attn_run_table_page(host, &request, NULL, &picture, &err), "table");
-    REFUSED(attn_run_table_page(host, &request, table, NULL, &err), "picture");
-    REFUSED(attn_sound_read(NULL, &samples, &err), "path");
-    REFUSED(attn_sound_read("x.wav", NULL, &err), "samples");
-    attn_table_free(table);
-    attn_host_free(host);
-}
-END_TEST
-
-START_TEST(null_does_nothing_where_there_is_no_status)
-{
-    struct attn_host *host = attn_open_host("fable", NULL);
-    const struct attn_tokenizer *tokenizer = NULL;
-    const struct attn_request request = ask();
-    struct attn_run *run = prepare(host, &request);
-    const struct attn_selection *selection = attn_run_labels(run)->selection;
-    const struct attn_location at = {.site = ATTN_SITE_Z};
-    struct attn_sink *sink = NULL;
-    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
-
-    ck_assert_uint_eq(attn_live_n_byte(NULL), 0);
-    ck_assert_uint_eq(attn_location_archive_name(NULL, name), 0);
-    ck_assert_uint_eq(attn_location_archive_name(&at, NULL), 0);
-    ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, 0, NULL), 0);
-    attn_pair_name_models(host, NULL, NULL, name, sizeof name);
-    attn_param_release(NULL, NULL);
-    attn_request_fill_page(host, NULL);
-    ck_assert(!attn_selection_next(selection, NULL));
-    ck_assert_int_eq(attn_selection_shape(selection, &at, NULL), 0);
-    ck_assert(attn_table_picture_column(NULL, NULL) == NULL);
-    ck_assert_int_eq(attn_sink_create_memory(&sink, NULL), ATTN_OK);
-    ck_assert(attn_sink_bytes(sink, NULL) != NULL);
-    attn_sink_free(sink);
-    ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, NULL), ATTN_OK);
-    ck_assert(attn_tokenizer_token(tokenizer, 5, NULL) != NULL);
-    attn_run_free(run);
-    attn_host_free(host);
-}
-END_TEST
-
-ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
-           null_is_named_by_sessions_and_tokenizers, null_is_named_by_selections_captures_and_lists,
-           null_is_named_by_experiments, null_is_named_by_files_and_tables,
-           null_gives_nothing_where_there_is_no_status, null_is_freed,
+ATTN_SUITE("callers' mistakes", null_is_named_by_every_public_function,
+           null_is_named_by_functions_of_the_library, structs_of_later_versions_are_refused,
            numbers_that_are_no_choice_have_no_name, attentions_have_no_other_choices,
            requests_have_no_other_choices, hosts_models_and_sessions_have_no_other_choices,
            experiments_have_no_other_choices, structs_without_their_size_are_refused,
@@ -1578,5 +1470,4 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,
            outputs_without_a_format_or_a_place_are_refused,
            a_file_is_not_written_to_after_its_commit, records_are_not_written_to_after_their_commit,
-           a_session_that_failed_must_be_reset, explanations_need_what_they_explain,
-           null_is_named_by_what_may_still_change, null_does_nothing_where_there_is_no_status)
+           a_session_that_failed_must_be_reset, explanations_need_what_they_explain)
