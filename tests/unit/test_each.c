@@ -153,12 +153,12 @@ static enum attn_status take(void *user, const struct attn_item_result *kept,
                              struct attn_error *err)
 {
     const struct attn_item *item = kept->item;
-    const struct attn_table *table = kept->rows;
+    const struct attn_table *table = kept->answer.rows;
     const char *path = ((const struct asked *)user)->each.path;
     const bool is_json = path && strstr(path, "json");
 
     (void)err;
-    if (kept->n_beside > 0 || ((const struct asked *)user)->has_no_values)
+    if (kept->answer.n_beside > 0 || ((const struct asked *)user)->has_no_values)
         return ATTN_OK;
     ck_assert(table && item->failure == ATTN_REASON_NONE);
     for (size_t row = 0; row < N_ROW; row++) {
@@ -194,13 +194,13 @@ static enum attn_status ask(void *user, struct attn_item_result *result, struct 
     for (size_t i = 0; i < item->n_label; i++)
         if (strcmp(item->labels[i].name, "fails") == 0 && item->labels[i].value.integer == 1)
             return attn_error_set(err, ATTN_INVALID, "it fails");
-    result->beside = attn_alloc(2, sizeof *result->beside, err);
-    if (!result->beside)
+    result->answer.beside = attn_alloc(2, sizeof *result->answer.beside, err);
+    if (!result->answer.beside)
         return ATTN_NO_MEMORY;
-    result->beside[0] = (double)item->number;
-    result->beside[1] = (double)NAN;
-    result->n_beside = 2;
-    return make_table(item->number, &result->rows, err);
+    result->answer.beside[0] = (double)item->number;
+    result->answer.beside[1] = (double)NAN;
+    result->answer.n_beside = 2;
+    return make_table(item->number, &result->answer.rows, err);
 }
 
 static enum attn_status make_no_table(void *user, struct attn_stream *stream,

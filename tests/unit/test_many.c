@@ -115,7 +115,8 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     struct many *many = user;
-    const size_t n = (size_t)__builtin_popcountll(result->which) * result->n_layer * result->n_head;
+    const size_t n = (size_t)__builtin_popcountll(result->heads.which) * result->heads.n_layer *
+                     result->heads.n_head;
     const float *pattern =
         result->capture ? attn_kept_head(result->capture, ATTN_SITE_PATTERN, 1, 0) : NULL;
 
@@ -125,8 +126,8 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
     ck_assert(result->is_last == (result->is_second || !many->has_pairs));
     ck_assert(!result->is_followed || (many->n_inside > 1 && !many->is_conversation));
     many->failures[many->n_done] = result->failure;
-    if (result->measures != NULL)
-        keep(many, result->measures, n * sizeof(float));
+    if (result->heads.measures != NULL)
+        keep(many, result->heads.measures, n * sizeof(float));
     if (pattern != NULL)
         keep(many, pattern, result->n_token * result->n_token * sizeof(float));
     if (result->surprisal != NULL)

@@ -474,7 +474,7 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
     if (collecting->has_records && !collecting->arrays)
         return ATTN_OK; /* a record has no rows */
     if (collecting->has_cells) {
-        ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->answer.rows, err));
         return append_cells(result, row, &rows, err);
     }
     if (result->predictions.n_next > 0 && !collecting->has_next)
@@ -486,17 +486,17 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
         if (!result->predictions.are_of_whole)
             put_token(&row[POSITION], &row[QUERY_TOKEN], result->labels, false, position);
     }
-    ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->rows, err));
+    ATTN_TRY(attn_rows_begin(&rows, ATTN_TABLE_RUN_ITEMS, &result->answer.rows, err));
     ATTN_TRY(append_top(result, position, row, &rows, err));
     ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
     if (!collecting->is_asked)
         ATTN_TRY(attn_rows_append(&rows, row, err));
-    n_row = attn_table_n_row(result->rows);
+    n_row = attn_table_n_row(result->answer.rows);
     if (!collecting->is_each && collecting->n_row > 0 && n_row != collecting->n_row)
         return attn_error_set(err, ATTN_INVALID,
                               "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
-    result->position = position;
+    result->answer.position = position;
     if (collecting->arrays)
         ATTN_TRY(attn_records_write(collecting->arrays, result, err));
     collecting->n_row = n_row;

@@ -272,7 +272,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
     frame->fold = attn_stream_fold(asking->stream);
     status = take_item(asking, frame, err);
     if (status == ATTN_OK)
-        return ask(asking, frame, result->spaces, &result->rows, err);
+        return ask(asking, frame, result->spaces, &result->answer.rows, err);
     free_frame(asking->procedure, frame);
     return status;
 }
@@ -284,8 +284,8 @@ static enum attn_status add_up(void *user, const struct attn_item_result *result
     const struct asking *asking = user;
 
     (void)err;
-    if (asking->procedure->items.add_up && result->beside)
-        asking->procedure->items.add_up(asking->sum, result->beside);
+    if (asking->procedure->items.add_up && result->answer.beside)
+        asking->procedure->items.add_up(asking->sum, result->answer.beside);
     return ATTN_OK;
 }
 
@@ -531,7 +531,7 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
 {
     ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
     if (frame->answer)
-        frame->answer->chosen = attn_item_chosen(
+        frame->answer->answer.chosen = attn_item_chosen(
             args->metric, attn_answer_metric_name(answer->metric), answer->has_foil);
     frame->spaces = answer->spaces;
     frame->asked = answer;
@@ -542,11 +542,11 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
 static void find_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
                              const struct attn_reply *reply)
 {
-    result->metric = attn_answer_metric_name(asked->metric);
-    result->row = "base";
-    result->value = reply->value;
-    result->has_right = attn_answer_is_judged(asked);
-    result->right = reply->right;
+    result->answer.metric = attn_answer_metric_name(asked->metric);
+    result->answer.row = "base";
+    result->answer.value = reply->value;
+    result->answer.has_right = attn_answer_is_judged(asked);
+    result->answer.right = reply->right;
 }
 
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
@@ -561,10 +561,10 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 {
     if (!frame->answer)
         return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(frame->answer->beside, attn_alloc(n, sizeof *numbers, err)));
+    ATTN_TRY(ATTN_NEW(frame->answer->answer.beside, attn_alloc(n, sizeof *numbers, err)));
     for (size_t i = 0; i < n; i++)
-        frame->answer->beside[i] = numbers[i];
-    frame->answer->n_beside = n;
+        frame->answer->answer.beside[i] = numbers[i];
+    frame->answer->answer.n_beside = n;
     return ATTN_OK;
 }
 

@@ -532,17 +532,17 @@ static enum attn_status add_answer(struct attn_stream *stream,
         ATTN_TRY(gather->add(gather->user, result, err));
     if (!stream->procedure->items.is_listed)
         ATTN_TRY(attn_error_at(attn_fold_add(stream->fold, result, err), ATTN_STAGE_INPUT, err));
-    if (!result->metric)
+    if (!result->answer.metric)
         return ATTN_OK;
-    sums->has_metrics |= sums->sum.metric && strcmp(sums->sum.metric, result->metric) != 0;
-    sums->sum.metric = result->metric;
-    sums->sum.row = result->row;
+    sums->has_metrics |= sums->sum.metric && strcmp(sums->sum.metric, result->answer.metric) != 0;
+    sums->sum.metric = result->answer.metric;
+    sums->sum.row = result->answer.row;
     if (stream->has_sums && result->item->number < stream->file.key.n_read)
         return ATTN_OK; /* the earlier run added it */
-    attn_moments_add(&sums->base, result->value);
-    sums->n_judged += result->has_right && !isnan(result->right);
-    sums->n_right += result->has_right && result->right == 1;
-    sums->sum.n_tie += result->has_right && isnan(result->right);
+    attn_moments_add(&sums->base, result->answer.value);
+    sums->n_judged += result->answer.has_right && !isnan(result->answer.right);
+    sums->n_right += result->answer.has_right && result->answer.right == 1;
+    sums->sum.n_tie += result->answer.has_right && isnan(result->answer.right);
     return ATTN_OK;
 }
 
@@ -599,8 +599,8 @@ static enum attn_status add_earlier(void *user, const struct attn_item_result *r
 
     meet_item(stream, result->item);
     stream->has_sums = stream->has_sums || read_sums(stream);
-    earlier.chosen = stream->chosen;
-    if (!result->rows || !needs_rows(stream))
+    earlier.answer.chosen = stream->chosen;
+    if (!result->answer.rows || !needs_rows(stream))
         return ATTN_OK;
     if (!stream->procedure->items.is_listed)
         ATTN_TRY(attn_fold_check(stream->fold, &earlier, err));
@@ -621,10 +621,10 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
     if (has_failed)
         return ATTN_OK;
     if (stream->result.n_before > 0) { /* the rows of earlier items have nothing beside them */
-        stream->has_dropped |= result->metric && !stream->has_sums;
-        result->metric = stream->has_sums ? result->metric : NULL;
-        result->n_beside = 0;
-        result->beside = NULL;
+        stream->has_dropped |= result->answer.metric && !stream->has_sums;
+        result->answer.metric = stream->has_sums ? result->answer.metric : NULL;
+        result->answer.n_beside = 0;
+        result->answer.beside = NULL;
     }
     ATTN_TRY(add_answer(stream, result, err));
     if (result->spaces && attn_spaces_describe(result->spaces, message))

@@ -410,12 +410,12 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
     id = attn_fold_id_of(result->item, text, &made->n_id);
     made->id = attn_strndup(id, made->n_id, err);
     made->more = attn_alloc(fold->n_more, sizeof *made->more, err);
-    if (!made->id || !made->more || copy_table(result->rows, &made->table, err) != ATTN_OK) {
+    if (!made->id || !made->more || copy_table(result->answer.rows, &made->table, err) != ATTN_OK) {
         free_waiting(made, 0);
         return ATTN_NO_MEMORY;
     }
-    for (size_t i = 0; result->beside && i < fold->n_more; i++)
-        made->more[i] = result->beside[i];
+    for (size_t i = 0; result->answer.beside && i < fold->n_more; i++)
+        made->more[i] = result->answer.beside[i];
     made->labels = *labels;
     *labels = NULL;
     at = list_of(fold, id, made->n_id);
@@ -444,8 +444,8 @@ static enum attn_status add_to_pair(struct attn_fold *fold, const struct attn_it
     }
     fold->pairing.n_single--;
     fold->pairing.n_pair++;
-    other.rows = partner->table;
-    other.beside = partner->more;
+    other.answer.rows = partner->table;
+    other.answer.beside = partner->more;
     status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, result, err)
                   : attn_fold_group_add(fold, &labels, result, &other, err);
     free_waiting(partner, fold->n_copied);
@@ -577,11 +577,11 @@ static size_t find_place(const struct attn_fold_form *form, const struct attn_co
 static enum attn_status begin(struct attn_fold *fold, const struct attn_item_result *result,
                               struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(result->rows),
-                 n_column = attn_table_n_column(result->rows);
+    const size_t n_row = attn_table_n_row(result->answer.rows),
+                 n_column = attn_table_n_column(result->answer.rows);
 
-    fold->chosen = result->chosen ? result->chosen : result->metric;
-    ATTN_TRY(copy_table(result->rows, &fold->first, err));
+    fold->chosen = result->answer.chosen ? result->answer.chosen : result->answer.metric;
+    ATTN_TRY(copy_table(result->answer.rows, &fold->first, err));
     ATTN_TRY(ATTN_ALLOC(fold->columns, n_column, err));
     ATTN_TRY(ATTN_ALLOC(fold->differs, n_row * n_column, err));
     for (size_t i = 0; i < n_column; i++) {
@@ -594,7 +594,7 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_item_res
         attn_table_reset(fold->first);
     fold->n_row = attn_table_n_row(fold->first);
     fold->n_column = n_column;
-    fold->n_more = result->n_beside;
+    fold->n_more = result->answer.n_beside;
     fold->n_value_of_row = (fold->study->cluster           ? 2
                             : fold->study->n_bootstrap > 0 ? 1
                                                            : 0) *
@@ -650,7 +650,7 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
 static enum attn_status check_item(const struct attn_fold *fold,
                                    const struct attn_item_result *result, struct attn_error *err)
 {
-    const char *chosen = result->chosen;
+    const char *chosen = result->answer.chosen;
     bool is_of_right;
 
     ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
@@ -688,10 +688,10 @@ enum attn_status attn_fold_check_size(const struct attn_fold *fold,
 enum attn_status attn_fold_check(const struct attn_fold *fold,
                                  const struct attn_item_result *result, struct attn_error *err)
 {
-    if (!result->rows || !fold->first)
+    if (!result->answer.rows || !fold->first)
         return attn_fold_labels_check(fold, result->item, err);
     ATTN_TRY(check_item(fold, result, err));
-    return with_hint(check_rows(fold, result->rows, err), fold, err);
+    return with_hint(check_rows(fold, result->answer.rows, err), fold, err);
 }
 
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
@@ -717,7 +717,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
         return ATTN_OK;
     if (!fold->first)
         ATTN_TRY(begin(fold, result, err));
-    assert(result->n_beside == fold->n_more);
+    assert(result->answer.n_beside == fold->n_more);
     if (fold->pairing.of.label)
         return add_to_pair(fold, result, side == 1, err);
     ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));

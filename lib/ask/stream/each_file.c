@@ -464,7 +464,7 @@ static enum attn_status earlier_next(struct attn_earlier *earlier, struct attn_i
         result->failure = earlier->item->failure != ATTN_REASON_NONE ? earlier->item->failure
                                                                      : ATTN_REASON_NO_FIT;
     else
-        result->rows = earlier->table;
+        result->answer.rows = earlier->table;
     return ATTN_OK;
 }
 

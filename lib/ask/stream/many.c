@@ -214,12 +214,12 @@ static enum attn_status find(struct many *many, const struct attn_many_item *ite
     if (item->whole && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE)
         ATTN_TRY(join_window(many, item, result, err));
     if (!is_part && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE) {
-        result->rows = many->rows;
-        result->beside = many->beside;
+        result->answer.rows = many->rows;
+        result->answer.beside = many->beside;
         why.status = attn_error_at(many->calls->find(many->calls->user, result, &why),
                                    ATTN_STAGE_INPUT, &why);
-        many->rows = result->rows;
-        many->beside = result->beside;
+        many->rows = result->answer.rows;
+        many->beside = result->answer.beside;
         if (why.status != ATTN_OK && !is_of_item(why.status, &why))
             return attn_error_copy(err, &why);
     }

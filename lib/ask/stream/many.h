@@ -11,7 +11,7 @@
  *     enum attn_status done(void *user, const struct attn_item_result *result,
  *                           struct attn_error *err)
  *     {
- *         printf("%g\n", (double)result->measures[0]);  // [L, H]
+ *         printf("%g\n", (double)result->heads.measures[0]);  // [L, H]
  *         return ATTN_OK;
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
@@ -68,31 +68,19 @@ ATTN_API struct attn_many_options *attn_many_options_init(struct attn_many_optio
                                                           size_t size);
 #define ATTN_MANY_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_many_options)
 
-/* The result of an item, or of one of its two texts. Borrowed until `done` returns. */
-struct attn_item_result {
-    const struct attn_item *item;
-    bool is_second, is_last;          /* which of the texts of a pair it is */
-    enum attn_reason failure;         /* why it failed; NONE: it did not */
-    size_t n_token;                   /* 0 if it failed */
-    const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
-                                         failed */
-    const float *measures;  /* [n_measure, L, H] in the order of their numbers. NaN for heads
-                               that are not selected, and if a measure needs rows that do not exist;
-                               NULL if it failed or no measures were requested */
+/* What was measured of the heads of a text; NULL if it failed or was not requested. */
+struct attn_result_heads {
+    const float *measures;  /* [n_measure, L, H] in the order of their numbers. NaN for heads that
+                               are not selected, and if a measure needs rows that do not exist */
     const double *exact;    /* the measures before they are rounded to float */
     attn_measure_set which; /* which measures they are */
     size_t n_layer, n_head; /* L and H */
-    struct attn_predictions predictions; /* if requested */
-    const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
-    /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
-     * others), NaN for special tokens; or NULL. */
-    const double *surprisal;
-    bool is_followed;           /* the next result is finished, and follows at once */
-    const struct attn_run *run; /* the run of the text, or of its last window; NULL if it failed */
-    const struct attn_sequence *text; /* [n_token] its tokens; NULL if it failed */
-    const double *numbers;            /* [n_token, n_number] of the reader of tokens; or NULL */
-    const float *logits;              /* [n_vocab] after the position of the item; or NULL */
-    /* The answer of a question; attn_run_many leaves it empty. */
+    const struct attn_head_mix *mixes; /* [L, H] how each divides its weight, with has_mixes */
+    const void *later[4];              /* NULL: room for fields of later versions, here and below */
+};
+
+/* The answer of a question about an item. */
+struct attn_result_answer {
     size_t position;         /* the position of the text that is read */
     struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */
     double *beside;          /* [n_beside] numbers beside the rows, as many for each item */
@@ -100,15 +88,37 @@ struct attn_item_result {
     const char *metric; /* metric of the unchanged model; NULL without one */
     const char *row;    /* name of the row with the metric's value, "base"; or NULL */
     double value;
-    bool has_right;             /* `right` is set */
-    double right;               /* 1, 0, or NaN for a tie */
-    bool is_general;            /* if it failed: every item would fail with this error */
-    struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
-    struct attn_error err;      /* the message of the failure */
-    const struct attn_head_mix *mixes; /* [L, H] NULL unless has_mixes */
+    bool has_right; /* `right` is set */
+    double right;   /* 1, 0, or NaN for a tie */
     /* what follows from whether the item has a foil: METRIC, or if it is given, one of the texts
      * below, since `right` compares with the foil or with all answers; NULL without both */
     const char *chosen;
+    const void *later[4];
+};
+
+/* The result of an item, or of one of its two texts. Borrowed until `done` returns. */
+struct attn_item_result {
+    const struct attn_item *item;
+    bool is_second, is_last;    /* which of the texts of a pair it is */
+    bool is_followed;           /* the next result is finished, and follows at once */
+    enum attn_reason failure;   /* why it failed; NONE: it did not */
+    bool is_general;            /* if it failed: every item would fail with this error */
+    struct attn_error err;      /* the message of the failure */
+    struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
+    const struct attn_run *run; /* the run of the text, or of its last window; NULL if it failed */
+    const struct attn_sequence *text;    /* [n_token] its tokens; NULL if it failed */
+    size_t n_token;                      /* 0 if it failed */
+    const struct attn_labels *labels;    /* ids, tokens, offsets and the selection; NULL if it
+                                            failed */
+    const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
+    struct attn_predictions predictions; /* if requested */
+    /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
+     * others), NaN for special tokens; or NULL. */
+    const double *surprisal;
+    const double *numbers; /* [n_token, n_number] of the reader of tokens; or NULL */
+    const float *logits;   /* [n_vocab] after the position of the item; or NULL */
+    struct attn_result_heads heads;
+    struct attn_result_answer answer; /* attn_run_many leaves it empty */
 };
 
 #define ATTN_CHOSEN_OF_FOIL "right_of_foil"

@@ -722,12 +722,12 @@ void attn_many_item_report(const struct attn_many_task *task, const struct attn_
         .failure = item->failure,
         .n_token = item->n_row,
         .labels = item->run ? &item->run->labels : NULL,
-        .measures = item->measures,
-        .exact = item->exact,
-        .mixes = item->mixes,
-        .which = task->options.measures,
-        .n_layer = task->n_layer,
-        .n_head = task->n_head,
+        .heads = {.measures = item->measures,
+                  .exact = item->exact,
+                  .mixes = item->mixes,
+                  .which = task->options.measures,
+                  .n_layer = task->n_layer,
+                  .n_head = task->n_head},
         .predictions = item->result.predictions,
         .capture = item->capture,
         .surprisal = item->surprisal,
@@ -832,8 +832,8 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_result_release(&item->result);
     attn_run_free(item->run);
     if (item->answer) {
-        attn_table_free(item->answer->result.rows);
-        attn_free(item->answer->result.beside);
+        attn_table_free(item->answer->result.answer.rows);
+        attn_free(item->answer->result.answer.beside);
         attn_free(item->answer);
     }
     *item = (struct attn_many_item){0};

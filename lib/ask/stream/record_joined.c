@@ -332,7 +332,7 @@ static float *copy_rows(const struct site_rows *kept, const struct attn_item_res
 {
     const size_t n_head = kept->rank == 2 ? kept->shape[0] : 1, n = kept->n / n_head;
     /* the result has all rows, or only this one */
-    const size_t at = n_row == result->n_token ? result->position : n_row - 1;
+    const size_t at = n_row == result->n_token ? result->answer.position : n_row - 1;
 
     if (kept->is_whole)
         memcpy(to, from, kept->n * sizeof *to);

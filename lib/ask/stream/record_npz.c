@@ -74,7 +74,7 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
                                   const struct attn_item_result *result, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
-    const struct attn_table *rows = result->rows;
+    const struct attn_table *rows = result->answer.rows;
     const size_t n = result->failure ? 0 : attn_table_n_row(rows);
     struct attn_array matrix = {.dtype = "<f8", .rank = 2, .size = n * sizeof(double)};
     enum attn_status status;

@@ -92,7 +92,7 @@ static void push_row(const struct attn_record_writer *writer, struct attn_json_w
     const struct attn_record_columns *labels = writer->columns;
 
     for (size_t c = 0; c < writer->rows->n; c++) {
-        const struct attn_cell cell = attn_table_cell(result->rows, row, c);
+        const struct attn_cell cell = attn_table_cell(result->answer.rows, row, c);
         const struct attn_column *column = &writer->rows->columns[c];
         const char *prefix = attn_record_column_prefix(labels->names, labels->n, column);
 
@@ -117,7 +117,7 @@ static void append_json(struct attn_record_writer *writer, const struct attn_ite
 
     if (rows->form->row_form == ATTN_RECORD_ROWS_TEXTS) {
         const struct attn_cell cell =
-            result->failure ? attn_cell_text("", 0) : attn_table_cell(result->rows, row, 0);
+            result->failure ? attn_cell_text("", 0) : attn_table_cell(result->answer.rows, row, 0);
 
         attn_buffer_append(out, cell.text, cell.size);
         attn_buffer_append_char(out, '\n');
@@ -129,7 +129,7 @@ static void append_json(struct attn_record_writer *writer, const struct attn_ite
     push_record(rows, json, result);
     if (result->failure)
         attn_record_error_push(json, result);
-    else if (row < attn_table_n_row(result->rows))
+    else if (row < attn_table_n_row(result->answer.rows))
         push_row(writer, json, result, row);
     attn_json_end(json);
     if (json == &line)
@@ -151,7 +151,7 @@ static void append_csv(struct attn_record_writer *writer, const struct attn_item
         attn_buffer_append_char(out, MARK_COLUMNS);
     for (size_t c = 0; rows->has_columns && c < rows->n; c++) {
         const struct attn_cell cell =
-            attn_table_cell(result->failure ? NULL : result->rows, row, c);
+            attn_table_cell(result->failure ? NULL : result->answer.rows, row, c);
 
         attn_buffer_append_char(out, ',');
         attn_table_append_styled(out, csv, &rows->columns[c], &cell);
@@ -283,7 +283,7 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
 {
     struct attn_record_rows *rows = writer->rows;
     const bool had_columns = rows->has_columns;
-    const size_t n_row = result->failure ? 0 : attn_table_n_row(result->rows);
+    const size_t n_row = result->failure ? 0 : attn_table_n_row(result->answer.rows);
     const enum attn_reason found = result->item->failure;
     struct attn_buffer *out = &writer->text;
 
@@ -292,20 +292,21 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
          found != ATTN_REASON_LINE_TOO_LONG))
         ATTN_TRY(take_labels(writer, err));
     if (!result->failure && !had_columns)
-        ATTN_TRY(take_columns(rows, result->rows, err));
+        ATTN_TRY(take_columns(rows, result->answer.rows, err));
     if (!result->failure && rows->n_row == 0) /* after rows of an earlier run */
         rows->n_row = n_row;
     if (!result->failure && ((n_row != rows->n_row && !rows->form->is_ragged) ||
-                             attn_table_n_column(result->rows) != rows->n))
+                             attn_table_n_column(result->answer.rows) != rows->n))
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
-                              attn_table_n_column(result->rows), rows->n_row, rows->n);
+                              attn_table_n_column(result->answer.rows), rows->n_row, rows->n);
     for (size_t c = 0; had_columns && !result->failure && c < rows->n; c++)
-        if (strcmp(attn_table_column(result->rows, c)->name,
+        if (strcmp(attn_table_column(result->answer.rows, c)->name,
                    rows->form->columns[rows->places[c]].name) != 0)
-            return attn_error_set(err, ATTN_INVALID, "column '%s' is new, expected '%s'",
-                                  attn_quote_string(attn_table_column(result->rows, c)->name).text,
-                                  rows->form->columns[rows->places[c]].name);
+            return attn_error_set(
+                err, ATTN_INVALID, "column '%s' is new, expected '%s'",
+                attn_quote_string(attn_table_column(result->answer.rows, c)->name).text,
+                rows->form->columns[rows->places[c]].name);
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV) {
         ATTN_TRY(check_names(rows, result->item->labels, result->item->n_label,
                              sizeof *result->item->labels, err));

@@ -1050,6 +1050,14 @@ class attn_many_options(Structure):
     pass
 
 
+class attn_result_heads(Structure):
+    pass
+
+
+class attn_result_answer(Structure):
+    pass
+
+
 class attn_item_result(Structure):
     pass
 
@@ -2171,26 +2179,16 @@ attn_many_options._fields_ = [
     ("tokens", c_void_p),
     ("is_only", c_bool),
 ]
-attn_item_result._fields_ = [
-    ("item", POINTER(attn_item)),
-    ("is_second", c_bool),
-    ("is_last", c_bool),
-    ("failure", c_int),
-    ("n_token", c_size_t),
-    ("labels", POINTER(attn_labels)),
+attn_result_heads._fields_ = [
     ("measures", POINTER(c_float)),
     ("exact", POINTER(c_double)),
     ("which", c_uint64),
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
-    ("predictions", attn_predictions),
-    ("capture", c_void_p),
-    ("surprisal", POINTER(c_double)),
-    ("is_followed", c_bool),
-    ("run", c_void_p),
-    ("text", c_void_p),
-    ("numbers", POINTER(c_double)),
-    ("logits", POINTER(c_float)),
+    ("mixes", c_void_p),
+    ("later", c_void_p * 4),
+]
+attn_result_answer._fields_ = [
     ("position", c_size_t),
     ("rows", c_void_p),
     ("beside", POINTER(c_double)),
@@ -2200,11 +2198,29 @@ attn_item_result._fields_ = [
     ("value", c_double),
     ("has_right", c_bool),
     ("right", c_double),
-    ("is_general", c_bool),
-    ("spaces", c_void_p),
-    ("err", attn_error),
-    ("mixes", c_void_p),
     ("chosen", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_item_result._fields_ = [
+    ("item", POINTER(attn_item)),
+    ("is_second", c_bool),
+    ("is_last", c_bool),
+    ("is_followed", c_bool),
+    ("failure", c_int),
+    ("is_general", c_bool),
+    ("err", attn_error),
+    ("spaces", c_void_p),
+    ("run", c_void_p),
+    ("text", c_void_p),
+    ("n_token", c_size_t),
+    ("labels", POINTER(attn_labels)),
+    ("capture", c_void_p),
+    ("predictions", attn_predictions),
+    ("surprisal", POINTER(c_double)),
+    ("numbers", POINTER(c_double)),
+    ("logits", POINTER(c_float)),
+    ("heads", attn_result_heads),
+    ("answer", attn_result_answer),
 ]
 attn_item_calls._fields_ = [
     ("next", attn_next_fn),

@@ -123,15 +123,19 @@ def _without_nul(data: bytes, what: str) -> bytes:
 
 
 def reader(kind, *names):
-    """A function that gives the fields NAMES of a struct KIND at an address as a tuple: pointers as numbers.
+    """A function that gives the fields NAMES of a struct KIND at an address as a tuple: pointers as numbers. "a.b" is a
+    field of the struct that it holds.
 
     Field by field ctypes makes an object for each pointer, which costs too much where it is done for every text.
     """
     layout, end = "=", 0
     for name in names:  # in their order in the struct: a gap cannot be negative
-        field = getattr(kind, name)
-        layout += f"{field.offset - end}x" + {1: "?", 4: "i", 8: "Q"}[field.size]
-        end = field.offset + field.size
+        begin, holder = 0, kind
+        for part in name.split("."):
+            field, holder = getattr(holder, part), dict(holder._fields_)[part]
+            begin += field.offset
+        layout += f"{begin - end}x" + {1: "?", 4: "i", 8: "Q"}[field.size]
+        end = begin + field.size
     unpack = Struct(layout).unpack
     return lambda address: unpack(string_at(address, end))
 

@@ -26,8 +26,8 @@ TOGETHER = 32  # at most so many results are handed over at once: each hand-over
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(64) if lib.attn_measure_name(measure)}
 _OVER = object()
 _READ = {"text", "ids", "image", "continuation", "neutral", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
-_found = reader(c.attn_item_result, "item", "failure", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
-                "is_followed")
+_found = reader(c.attn_item_result, "item", "is_followed", "failure", "n_token", "labels", "capture", "heads.measures",
+                "heads.n_layer", "heads.n_head")
 
 
 class _Many:
@@ -149,7 +149,7 @@ class _Many:
     def result_at(self, found: int) -> tuple[bool, Result]:
         """Whether another follows at once, and what struct attn_item_result at FOUND holds, copied: the library frees
         it after the call."""
-        record, failure, n_token, labels, measures, n_layer, n_head, capture, is_followed = _found(found)
+        record, is_followed, failure, n_token, labels, capture, measures, n_layer, n_head = _found(found)
         item, _, _ = self.kept.pop(record)
         result = Result()
         if isinstance(item, dict):

@@ -872,11 +872,11 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
 {
     struct plan *plan = user;
     struct attn_rows rows = {.columns = text_columns, .n = N_TEXT_COLUMN, .table = plan->texts};
-    const double *counts = result->n_beside == plan->n + 1 ? result->beside : NULL;
+    const double *counts = result->answer.n_beside == plan->n + 1 ? result->answer.beside : NULL;
     const struct attn_item *item = result->item;
     char number[24];
 
-    if (attn_table_n_row(result->rows) != plan->n)
+    if (attn_table_n_row(result->answer.rows) != plan->n)
         return ATTN_FORMAT;
     snprintf(number, sizeof number, "%zu", item->number);
     plan->n_text++;
@@ -888,8 +888,8 @@ static enum attn_status add_text(void *user, const struct attn_item_result *resu
         struct attn_cell cells[N_TEXT_COLUMN];
 
         for (size_t c = 0; c < N_TEXT_COLUMN; c++)
-            cells[c] = attn_table_cell(result->rows, i,
-                                       attn_table_find(result->rows, text_columns[c].name));
+            cells[c] = attn_table_cell(result->answer.rows, i,
+                                       attn_table_find(result->answer.rows, text_columns[c].name));
         if (cells[T_ACTIVATION].type != ATTN_VALUE_REAL)
             return ATTN_FORMAT;
         firing.activation = (float)cells[T_ACTIVATION].real;

@@ -593,7 +593,7 @@ static enum attn_status add_value(struct attn_example_head *head,
     struct attn_cell cells[4];
 
     for (int c = 0; c < 4; c++)
-        cells[c] = attn_table_cell(result->rows, i, at[c]);
+        cells[c] = attn_table_cell(result->answer.rows, i, at[c]);
     if (cells[0].type == ATTN_VALUE_MISSING)
         return ATTN_OK;
     ATTN_TRY(ATTN_GROW(head->values, head->capacity, head->n + 1, err));
@@ -619,15 +619,15 @@ static enum attn_status add(void *user, const struct attn_item_result *result,
     size_t at[4];
 
     for (int c = 0; c < 4; c++) {
-        at[c] = attn_table_find(result->rows, columns[kept[c]].name);
+        at[c] = attn_table_find(result->answer.rows, columns[kept[c]].name);
         if (at[c] == SIZE_MAX)
             return ATTN_FORMAT;
     }
     if (!set->heads)
-        ATTN_TRY(begin_heads(set, result->rows, err));
-    if (attn_table_n_row(result->rows) != set->n_head || result->n_beside > 0)
+        ATTN_TRY(begin_heads(set, result->answer.rows, err));
+    if (attn_table_n_row(result->answer.rows) != set->n_head || result->answer.n_beside > 0)
         return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
-                              attn_table_n_row(result->rows), set->n_head);
+                              attn_table_n_row(result->answer.rows), set->n_head);
     for (size_t i = 0; i < set->n_head; i++)
         ATTN_TRY(add_value(&set->heads[i], result, i, at, err));
     return ATTN_OK;

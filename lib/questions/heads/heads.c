@@ -423,12 +423,12 @@ static enum attn_status find_item(void *user, struct attn_item_result *result,
     for (size_t i = 0; i < ATTN_N_HEAD_READER; i++)
         if (attn_head_readers[i]->take)
             ATTN_TRY(attn_head_readers[i]->take(heads, result, err));
-    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->rows, err));
+    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->answer.rows, err));
     ATTN_TRY(attn_heads_append(heads, &rows, err));
-    result->n_beside = attn_heads_n_beside(heads);
-    if (!result->beside)
-        ATTN_TRY(ATTN_ALLOC(result->beside, result->n_beside, err));
-    attn_heads_fill_beside(heads, result->beside);
+    result->answer.n_beside = attn_heads_n_beside(heads);
+    if (!result->answer.beside)
+        ATTN_TRY(ATTN_ALLOC(result->answer.beside, result->answer.n_beside, err));
+    attn_heads_fill_beside(heads, result->answer.beside);
     return ATTN_OK;
 }
 
@@ -633,7 +633,7 @@ static enum attn_status report(struct attn_heads_run *heads, struct attn_error *
         attn_heads_fill_beside(heads, more);
     if (attn_heads_have_ablation(heads->args)) {
         attn_frame_report_base(frame, &heads->answer, &frame->trials.base);
-        frame->answer->has_right &= heads->has_right && !isnan(frame->answer->right);
+        frame->answer->answer.has_right &= heads->has_right && !isnan(frame->answer->answer.right);
     }
     return n > 0 ? attn_frame_report_more(frame, more, n, err) : ATTN_OK;
 }

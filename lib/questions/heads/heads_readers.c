@@ -338,7 +338,7 @@ static enum attn_status take_measures(struct attn_heads_run *heads,
                                       const struct attn_item_result *result, struct attn_error *err)
 {
     /* [n_layer * n_head] values per measure, one measure after another */
-    const double *exact = result->exact;
+    const double *exact = result->heads.exact;
     const struct attn_dims *dims = attn_selection_dims(result->labels->selection);
 
     (void)err;
@@ -351,7 +351,7 @@ static enum attn_status take_measures(struct attn_heads_run *heads,
         exact += dims->n_layer * dims->n_head;
     }
     for (size_t i = 0; i < heads->parts.n && heads->mixes; i++)
-        heads->mixes[i] = result->mixes[attn_head_index(dims, &heads->parts.items[i].at)];
+        heads->mixes[i] = result->heads.mixes[attn_head_index(dims, &heads->parts.items[i].at)];
     return ATTN_OK;
 }
 

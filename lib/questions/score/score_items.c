@@ -222,11 +222,11 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
     const struct attn_score_sum of_item = sum_of(result);
     struct attn_score_sum *sum = scoring->frame.sum;
 
-    ATTN_TRY(score_text(scoring, result, &result->value, err));
-    result->metric = "nats";
+    ATTN_TRY(score_text(scoring, result, &result->answer.value, err));
+    result->answer.metric = "nats";
     sum->n_token += of_item.n_token;
     sum->nats += of_item.nats;
-    fill_nats(row, result->value, of_item.nats, of_item.n_token);
+    fill_nats(row, result->answer.value, of_item.nats, of_item.n_token);
     return ATTN_OK;
 }
 
@@ -257,15 +257,15 @@ static enum attn_status fill_pair(struct item_scoring *scoring, struct attn_item
 
     ATTN_TRY(score_text(scoring, result, &nats, err));
     count_first(scoring, result);
-    result->metric = "difference";
-    result->value = scoring->good + nats;
-    result->has_right = true;
-    result->right = attn_verdict(scoring->good, -nats);
+    result->answer.metric = "difference";
+    result->answer.value = scoring->good + nats;
+    result->answer.has_right = true;
+    result->answer.right = attn_verdict(scoring->good, -nats);
     row[ITEM_GOOD] = attn_cell_real(scoring->good);
     row[ITEM_BAD] = attn_cell_real(-nats);
-    row[ITEM_DIFFERENCE] = attn_cell_real(result->value);
-    if (!isnan(result->right))
-        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    row[ITEM_DIFFERENCE] = attn_cell_real(result->answer.value);
+    if (!isnan(result->answer.right))
+        row[ITEM_RIGHT] = attn_cell_real(result->answer.right);
     return ATTN_OK;
 }
 
@@ -405,18 +405,19 @@ static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_it
                   attn_quote_string(last[0].text).text);
     scoring->has_noted_tokens = true;
     *result->spaces = *attn_run_spaces(result->run);
-    result->metric = attn_answer_metric_name(metric);
+    result->answer.metric = attn_answer_metric_name(metric);
     if (n > 1 || scoring->args->answer.metric == ATTN_ANSWER_AUTO) /* else it has no `right` */
-        result->chosen = attn_item_chosen(scoring->args->answer.metric, result->metric, n > 1);
-    result->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
-                    : metric == ATTN_ANSWER_LOG_PROB ? target
-                                                     : target - last[1].log_prob;
-    row[ITEM_VALUE] = attn_cell_real(result->value);
+        result->answer.chosen =
+            attn_item_chosen(scoring->args->answer.metric, result->answer.metric, n > 1);
+    result->answer.value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
+                           : metric == ATTN_ANSWER_LOG_PROB ? target
+                                                            : target - last[1].log_prob;
+    row[ITEM_VALUE] = attn_cell_real(result->answer.value);
     row[ITEM_PROB] = attn_cell_real(attn_exp(target));
-    result->has_right = n > 1;
-    result->right = n > 1 ? attn_verdict(target, last[1].log_prob) : 0;
-    if (n > 1 && !isnan(result->right))
-        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    result->answer.has_right = n > 1;
+    result->answer.right = n > 1 ? attn_verdict(target, last[1].log_prob) : 0;
+    if (n > 1 && !isnan(result->answer.right))
+        row[ITEM_RIGHT] = attn_cell_real(result->answer.right);
     return ATTN_OK;
 }
 
@@ -434,14 +435,14 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
     total = attn_answer_total(&asked, logits);
     *result->spaces = asked.spaces;
-    result->metric = attn_answer_metric_name(asked.metric);
-    result->chosen = attn_item_chosen(args.metric, result->metric, asked.has_foil);
-    result->value = attn_answer_value(&asked, logits, total);
-    result->has_right = asked.has_foil || attn_answer_is_judged(&asked);
-    result->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
-    row[ITEM_VALUE] = attn_cell_real(result->value);
-    if (result->has_right && !isnan(result->right))
-        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    result->answer.metric = attn_answer_metric_name(asked.metric);
+    result->answer.chosen = attn_item_chosen(args.metric, result->answer.metric, asked.has_foil);
+    result->answer.value = attn_answer_value(&asked, logits, total);
+    result->answer.has_right = asked.has_foil || attn_answer_is_judged(&asked);
+    result->answer.right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
+    row[ITEM_VALUE] = attn_cell_real(result->answer.value);
+    if (result->answer.has_right && !isnan(result->answer.right))
+        row[ITEM_RIGHT] = attn_cell_real(result->answer.right);
     if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
         row[ITEM_RANK] = attn_cell_real(attn_logits_place(logits, n_vocab, asked.target));
     if (attn_answer_has_p(&asked))
@@ -465,14 +466,14 @@ static enum attn_status find_score(void *user, struct attn_item_result *result,
         return ATTN_OK;
     }
     if (scoring->question == ASK_REGIONS) {
-        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->answer.rows, err));
         return append_regions(scoring, item, result, &rows, err);
     }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
              : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
                                              : fill_target(scoring, item, result, row, err));
-    ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
+    ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->answer.rows, err));
     return attn_rows_append(&rows, row, err);
 }
 

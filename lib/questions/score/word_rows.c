@@ -594,7 +594,7 @@ static enum attn_status find_rows(void *user, struct attn_item_result *result,
     if (result->item->answer.target || result->item->answer.target_id)
         return attn_error_set(err, ATTN_INVALID, "it has a target, and words have none");
     if (scoring->frame.stream)
-        ATTN_TRY(attn_rows_begin(&rows, attn_score_words.name, &result->rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_words.name, &result->answer.rows, err));
     ATTN_TRY(read_words(scoring, result, err));
     note_first(scoring, result);
     return append_words(scoring, result, &rows, err);
