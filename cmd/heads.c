@@ -36,10 +36,10 @@ static const struct attn_param_part probe_parts[] = {
 /* Returns the option by which weights are read instead of a text, or NULL. */
 static const char *weights_option(const struct attn_heads_args *how)
 {
-    return how->svd            ? "svd"
-           : how->composition  ? "composition"
-           : how->from_weights ? "from_weights"
-                               : NULL;
+    return how->weights.svd           ? "svd"
+           : how->weights.composition ? "composition"
+           : how->weights.is_by_head  ? "from_weights"
+                                      : NULL;
 }
 
 static enum attn_status check(const struct question *question, struct attn_error *err)
@@ -114,7 +114,7 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
 
     question->example = EXAMPLE;
     ATTN_TRY(check(question, err));
-    if (how->composition) {
+    if (how->weights.composition) {
         struct tables_args *tables = &((struct question_args *)question->call->args)->tables;
 
         how->n_most = SIZE_MAX; /* sorted before they are limited */
@@ -171,7 +171,7 @@ static enum attn_status probe(struct question *question, struct attn_error *err)
     how->has_shares |=
         !how->renormalizes && question->args->tables.picture.options.figure == ATTN_FIGURE_MAP;
     ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
-    if (how->is_own && is_of_model(question->call))
+    if (how->probe.is_own && is_of_model(question->call))
         attn_head_types_keep(attn_host_model(question->host), question->table);
     drawn = *how;
     drawn.sort = question->args->tables.order.sort;

@@ -116,7 +116,7 @@ static enum attn_status open_types(struct question *question, struct live *live,
     question->unit = "texts";
     request.on_progress = question_on_progress;
     request.user = question;
-    args.has_probe = args.is_own = true;
+    args.has_probe = args.probe.is_own = true;
     ATTN_TRY(attn_heads(question->host, &request, &args, &live->heads, err));
     ATTN_TRY(attn_sink_create_memory(&live->written, err));
     ATTN_TRY(attn_table_write(live->heads, ATTN_TABLE_JSON, -1, live->written, err));

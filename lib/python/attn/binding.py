@@ -1182,6 +1182,14 @@ class attn_heads_probe(Structure):
     pass
 
 
+class attn_heads_picture(Structure):
+    pass
+
+
+class attn_heads_weights(Structure):
+    pass
+
+
 class attn_heads_args(Structure):
     pass
 
@@ -2540,6 +2548,23 @@ attn_heads_probe._fields_ = [
     ("repeats", c_size_t),
     ("seed", c_uint64),
     ("n", c_size_t),
+    ("is_needle", c_bool),
+    ("needle_depth", c_double),
+    ("is_own", c_bool),
+    ("later", c_void_p * 4),
+]
+attn_heads_picture._fields_ = [
+    ("is_localized", c_bool),
+    ("n_kept", c_size_t),
+    ("tower", c_int),
+    ("later", c_void_p * 4),
+]
+attn_heads_weights._fields_ = [
+    ("is_by_head", c_bool),
+    ("composition", c_int),
+    ("svd", c_char_p),
+    ("n_top", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_heads_args._fields_ = [
     ("size", c_size_t),
@@ -2551,28 +2576,20 @@ attn_heads_args._fields_ = [
     ("from", attn_number_list),
     ("to", attn_number_list),
     ("has_effect", c_bool),
+    ("effects", c_uint),
     ("answer", attn_answer_args),
+    ("corrupted", attn_input),
     ("sort", c_char_p),
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("cards", c_void_p),
     ("by", c_int),
-    ("is_localized", c_bool),
-    ("n_kept", c_size_t),
-    ("tower", c_int),
-    ("effects", c_uint),
-    ("corrupted", attn_input),
     ("renormalizes", c_bool),
     ("has_shares", c_bool),
-    ("is_needle", c_bool),
-    ("needle_depth", c_double),
     ("n_sink", c_size_t),
     ("n_near", c_size_t),
-    ("from_weights", c_bool),
-    ("composition", c_int),
-    ("svd", c_char_p),
-    ("n_top", c_size_t),
-    ("is_own", c_bool),
+    ("picture", attn_heads_picture),
+    ("weights", attn_heads_weights),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

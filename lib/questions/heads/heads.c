@@ -49,13 +49,13 @@ static const struct attn_param param_rows[] = {
                "`attention sink:K:W` runs without them",
                .read = attn_head_sinks_read),
     ATTN_PARAM(
-        FLAG, "from_weights", NULL, struct attn_heads_args, from_weights,
+        FLAG, "from_weights", NULL, struct attn_heads_args, weights.is_by_head,
         "instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T "
         "(qk), and whether a head would copy the token that it reads (copying) or look at "
         "the token that it is at (matching), -1 to 1, with the MLP of layer 0 before it "
         "(mlp0: read this one above layer 0). Weights show how a head would act on any token "
         "that it attends to; they do not show which tokens it attends to"),
-    ATTN_PARAM(CHOICE, "composition", NULL, struct attn_heads_args, composition,
+    ATTN_PARAM(CHOICE, "composition", NULL, struct attn_heads_args, weights.composition,
                "instead of a text, read the weights of pairs of heads: how much of what the "
                "earlier one writes lies where the queries (q), keys (k) or values (v) of the later "
                "one read, |A B| / (|A| |B|), and the root mean square of that for maps turned at "
@@ -63,12 +63,12 @@ static const struct attn_param param_rows[] = {
                "that the later head uses what the earlier one writes",
                .words = "none|q|k|v"),
     ATTN_PARAM(
-        TEXT, "svd", "L.H[:ov|qk][:N]", struct attn_heads_args, svd,
+        TEXT, "svd", "L.H[:ov|qk][:N]", struct attn_heads_args, weights.svd,
         "instead of a text, read the weights of one head: singular directions of its map "
         "W_V W_O (ov, default) or W_Q W_K^T (qk), and the tokens of the vocabulary that lie "
         "farthest along each side, of the N directions (5) with the largest singular values. "
         "The sign of a direction is that of its largest component on the first side"),
-    ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, n_top,
+    ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, weights.n_top,
                "of `svd`: K tokens on each side; default: 5", .least = 1),
     ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, probe.n,
                "make N probes with consecutive seeds, and print means and standard deviations",
@@ -109,15 +109,15 @@ static const struct attn_param param_rows[] = {
                "first, with js: the Jensen-Shannon divergence of their rows, mean over the rows. A "
                "small js does not say that the heads read and write the same things",
                .words = "head|layer|pair"),
-    ATTN_PARAM(FLAG, "localize", NULL, struct attn_heads_args, is_localized,
+    ATTN_PARAM(FLAG, "localize", NULL, struct attn_heads_args, picture.is_localized,
                "of a picture beside a text: rank the heads that look at one place of it (Kang et "
                "al. 2503.06287); kept are heads with a large share of it, from layer 2 on, that "
                "do not look at its last row (preview)"),
-    ATTN_PARAM(COUNT, "keep", "N", struct attn_heads_args, n_kept,
+    ATTN_PARAM(COUNT, "keep", "N", struct attn_heads_args, picture.n_kept,
                "with `localize` over `items`, a head is selected in an item if its rank is at "
                "most N; default: 10",
                .least = 1),
-    ATTN_PARAM(CHOICE, "tower", NULL, struct attn_heads_args, tower,
+    ATTN_PARAM(CHOICE, "tower", NULL, struct attn_heads_args, picture.tower,
                "of a decoder that reads pictures beside a text: measure the decoder (text, "
                "default), or its tower, which reads `image` alone (image)",
                .words = "text|image"),
@@ -370,8 +370,8 @@ static void meet_first(void *given, const struct attn_item *first,
     static const struct attn_number_list missing = {.text = ""};
     struct attn_heads_args *args = given;
 
-    if (attn_heads_have_picture(&request->input) && args->tower == ATTN_TOWER_TEXT &&
-        args->measures == 0 && args->effects == 0 && !args->is_localized)
+    if (attn_heads_have_picture(&request->input) && args->picture.tower == ATTN_TOWER_TEXT &&
+        args->measures == 0 && args->effects == 0 && !args->picture.is_localized)
         args->measures = measures_of_prompts(args, request);
     if (attn_number_list_is_given(&first->from)) {
         args->from = attn_number_list_or(args->from, missing);
@@ -489,7 +489,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not a probe");
     if (args->effects != 0 &&
-        (args->has_probe || args->is_localized || args->by == ATTN_HEADS_BY_LAYER))
+        (args->has_probe || args->picture.is_localized || args->by == ATTN_HEADS_BY_LAYER))
         return attn_error_set(err, ATTN_INVALID,
                               "`measures` of an answer need one text or items, and a row per head");
     ATTN_TRY(check_effects(args, err));
@@ -542,11 +542,11 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
     const bool is_picture = config->image.patch_height > 0;
     attn_measure_set shown = attn_measures_with(is_picture ? ATTN_OF_PATCHES : ATTN_OF_USUAL);
 
-    if (args->is_localized)
+    if (args->picture.is_localized)
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_N_BLOB);
-    if (args->measures != 0 || args->effects != 0 || args->is_needle || args->is_own)
+    if (args->measures != 0 || args->effects != 0 || args->probe.is_needle || args->probe.is_own)
         return args->measures;
     if (prompt)
         return measures_of_prompts(args, prompt);
@@ -563,7 +563,7 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
                                       struct attn_error *err)
 {
     const attn_measure_set of_prompts = attn_measures_with(ATTN_OF_BESIDE);
-    const char *needing = args->is_localized                   ? "localize"
+    const char *needing = args->picture.is_localized           ? "localize"
                           : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"
                           : frame->request.maps.drop_sinks > 0 ? "drop_sinks"
                           : (args->measures & of_prompts) != 0 ? "measures"
@@ -668,7 +668,7 @@ static const struct attn_procedure procedure = {
     ATTN_PROCEDURE_TABLE(attn_head_columns, attn_head_views),
     .state_size = sizeof(struct attn_heads_run),
     .items.study = offsetof(struct attn_heads_args, study),
-    .tower = offsetof(struct attn_heads_args, tower),
+    .tower = offsetof(struct attn_heads_args, picture.tower),
     .items.meet_first = meet_first,
     .items.take_item = take_item,
     .items.pairs = pairs,
@@ -684,9 +684,9 @@ static const struct attn_procedure procedure = {
 /* Returns the procedure of another table; NULL: heads are measured. */
 static const struct attn_procedure *choose_other(const struct attn_heads_args *args)
 {
-    return args->svd                        ? &attn_head_svd_procedure
-           : args->composition              ? &attn_head_composition_procedure
-           : args->from_weights             ? &attn_head_weights_procedure
+    return args->weights.svd                ? &attn_head_svd_procedure
+           : args->weights.composition      ? &attn_head_composition_procedure
+           : args->weights.is_by_head       ? &attn_head_weights_procedure
            : args->by == ATTN_HEADS_BY_PAIR ? &attn_similarity_procedure
                                             : NULL;
 }
@@ -704,7 +704,7 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
     const struct attn_model *model = attn_host_model(host);
 
     return args->study && !attn_heads_have_answer(args) && !args->pattern && !args->cards &&
-           !args->renormalizes && !args->is_needle && args->n_near == 0 && model &&
+           !args->renormalizes && !args->probe.is_needle && args->n_near == 0 && model &&
            !model->encoder && !attn_model_config(model)->vision.family;
 }
 
@@ -721,14 +721,14 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(
         attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS, err));
-    args->has_shares |= args->is_own;
-    if (args->has_probe && args->is_own) {
+    args->has_shares |= args->probe.is_own;
+    if (args->has_probe && args->probe.is_own) {
         random.has_probe = true;
         ATTN_TRY(attn_heads(call->host, &request, &random, &probes->random, err));
     }
     if (args->has_probe)
         ATTN_TRY(attn_probes_open(call->host, &request, args, probes, err));
-    if (args->has_probe && (args->probe.n > 0 || args->is_own)) {
+    if (args->has_probe && (args->probe.n > 0 || args->probe.is_own)) {
         args->study = &probes->study;
     } else if (args->has_probe) { /* the table of one text has no deviations */
         ATTN_TRY(attn_items_next(probes->items, &probes->first, err));

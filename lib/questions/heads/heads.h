@@ -13,17 +13,15 @@
  *     sink_mass, distant     with n_near: mean weight on the first n_sink keys, over the rows after
  *                    them; on keys that are neither these nor less than n_near away, over the rows
  *                    that have such keys (Xiao et al. 2309.17453)
- *     retrieval, needle_mass, n_retrieval     with is_needle: the share of the rows of the second
- *                    needle whose largest weight is on the token to be copied; the mean weight
- *                    there; the number of these rows (Wu et al. 2404.15574, whose model generates
- *                    the copy)
- *     rest_CLASS     with has_shares: the part of each class of measures/head_mix.h in what is not
- *                    parked
- *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
- *                    columns of `to`; the share of all pairs of a word and an earlier word whose
- *                    weight in this head is smaller. In layers that attend to a source, `to` is in
- *                    the source, and a pair is a word of the text and a word of the source
- *     change         change of the metric when the head's z is zero (ablate/ablate.h)
+ *     retrieval, needle_mass, n_retrieval     with probe.is_needle: the share of the rows of the
+ * second needle whose largest weight is on the token to be copied; the mean weight there; the
+ * number of these rows (Wu et al. 2404.15574, whose model generates the copy) rest_CLASS     with
+ * has_shares: the part of each class of measures/head_mix.h in what is not parked weight,
+ * percentile     with from and to: mean over the rows of `from` of the weight on the columns of
+ * `to`; the share of all pairs of a word and an earlier word whose weight in this head is smaller.
+ * In layers that attend to a source, `to` is in the source, and a pair is a word of the text and a
+ * word of the source change         change of the metric when the head's z is zero
+ * (ablate/ablate.h)
  *
  * With `effects` it has what the head does for the answer: direct, what it writes to the logit
  * (attribute/attribute.h); ablated, which is `change`; patched, the change by its z in the run of
@@ -77,6 +75,36 @@ struct attn_heads_probe {
     uint64_t seed;
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
     size_t n;
+    /* A needle in a haystack: the ids come once, and at the end the 8 from number
+     * needle_depth * (length - 9), rounded down, come again. */
+    bool is_needle;
+    double needle_depth; /* 0 to 1 */
+    /* Of texts that the model writes itself: the types of heads that views show. */
+    bool is_own;
+    const void *later[4]; /* NULL: room for fields of later versions, here and below */
+};
+
+/* Of texts with a picture. */
+struct attn_heads_picture {
+    bool is_localized;     /* finds the heads that point at what the answer is about */
+    size_t n_kept;         /* over items, a head is selected if its rank is at most this; 0: 10 */
+    enum attn_tower tower; /* ATTN_TOWER_IMAGE: the heads of the tower of pictures, also of one
+                              beside a decoder, whose input is a picture alone */
+    const void *later[4];
+};
+
+/* Tables of weights, which read no input: at most one. */
+struct attn_heads_weights {
+    bool is_by_head; /* a row for each head (heads/head_maps.h) */
+    /* Pairs of heads, the 20 largest unless n_most is given:
+     *     from_layer, from_head, to_layer, to_head, score, baseline (1/sqrt(D)) */
+    enum attn_heads_composition composition;
+    /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed, with
+     * ":N" N of them, else 5; or NULL: direction, singular, share, gap, side, rank, id, token,
+     * value */
+    const char *svd;
+    size_t n_top; /* of svd: tokens on each side; 0: 5 */
+    const void *later[4];
 };
 
 struct attn_heads_args {
@@ -88,41 +116,23 @@ struct attn_heads_args {
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     struct attn_number_list from, to;   /* positions; both or none is given */
     bool has_effect;
-    struct attn_answer_args answer;      /* of `change` and of `effects` */
-    const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
-    size_t n_most;                       /* maximum number of rows; 0: all */
+    unsigned effects;               /* set of enum attn_heads_effect */
+    struct attn_answer_args answer; /* of `change` and of `effects` */
+    struct attn_input corrupted; /* for PATCHED: the corrupted text of circuit/patch.h. Items have
+                                    their own, and the clean text */
+    const char *sort;            /* as in tables/table_order.h; NULL: by layer and head */
+    size_t n_most;               /* maximum number of rows; 0: all */
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
     /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
     struct attn_head_cards *cards;
     enum attn_heads_by by; /* LAYER: of texts with a picture */
-    /* Of texts with a picture: */
-    bool is_localized;     /* finds the heads that point at what the answer is about */
-    size_t n_kept;         /* over items, a head is selected if its rank is at most this; 0: 10 */
-    enum attn_tower tower; /* ATTN_TOWER_IMAGE: the heads of the tower of pictures, also of one
-                              beside a decoder, whose input is a picture alone */
-    unsigned effects;      /* set of enum attn_heads_effect */
-    struct attn_input corrupted; /* for PATCHED: the corrupted text of circuit/patch.h. Items have
-                                    their own, and the clean text */
     /* measures the weight that is not parked (measures/parks.h), each row of it divided by its
      * sum, without types */
     bool renormalizes;
     bool has_shares; /* adds the shares of all classes of the rest, rest_self to rest_elsewhere */
-    /* The probe is a needle in a haystack: its ids come once, and at the end the 8 from number
-     * needle_depth * (length - 9), rounded down, come again. */
-    bool is_needle;
-    double needle_depth;   /* 0 to 1 */
     size_t n_sink, n_near; /* K and W of sink_mass and distant; n_near 0: without these columns */
-    bool from_weights;     /* reads the weights of heads, and no input (heads/head_maps.h) */
-    /* Two more tables of weights. Of composition, the 20 largest unless n_most is given:
-     *     from_layer, from_head, to_layer, to_head, score, baseline (1/sqrt(D)) */
-    enum attn_heads_composition composition;
-    /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed, with
-     * ":N" N of them, else 5; or NULL: direction, singular, share, gap, side, rank, id, token,
-     * value */
-    const char *svd;
-    size_t n_top; /* of svd: tokens on each side; 0: 5 */
-    /* The probe is of texts that the model writes itself: the types of heads that views show. */
-    bool is_own;
+    struct attn_heads_picture picture;
+    struct attn_heads_weights weights;
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

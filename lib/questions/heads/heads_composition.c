@@ -216,7 +216,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     size_t n, n_layer = 0;
     float *writers;
 
-    c->reads = args->composition;
+    c->reads = args->weights.composition;
     c->engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12);
     c->d = config->d_model;
     c->n_head = config->n_head;

@@ -149,9 +149,9 @@ enum attn_status attn_probes_read(const struct attn_param *param, void *home, co
                                  "from 0 to 1, or texts",
                                  LEAST_OF_NEEDLE);
     args->has_probe = true;
-    args->is_needle = kind == NEEDLE;
-    args->is_own = kind == TEXTS;
-    args->needle_depth = depth;
+    args->probe.is_needle = kind == NEEDLE;
+    args->probe.is_own = kind == TEXTS;
+    args->probe.needle_depth = depth;
     args->probe.length = (size_t)length;
     args->probe.repeats = (size_t)repeats;
     args->probe.seed = (uint64_t)seed;
@@ -238,33 +238,35 @@ static enum attn_status size_probe(const struct attn_model *model,
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const size_t n_ctx = attn_model_config(model)->n_ctx - probes->n_front;
     const size_t repeats = args->probe.repeats > 0 ? args->probe.repeats : 2;
-    const size_t usual = args->is_needle ? DEFAULT_OF_NEEDLE : DEFAULT_LENGTH;
-    size_t most = args->is_needle ? n_ctx - ATTN_NEEDLE_LENGTH : n_ctx / 2;
+    const size_t usual = args->probe.is_needle ? DEFAULT_OF_NEEDLE : DEFAULT_LENGTH;
+    size_t most = args->probe.is_needle ? n_ctx - ATTN_NEEDLE_LENGTH : n_ctx / 2;
 
-    if (args->is_needle && n_ctx < LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH)
+    if (args->probe.is_needle && n_ctx < LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "a needle needs %d tokens, and '%s' takes %zu",
                            LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH, name.text, n_ctx);
     if (probes->n_id > 0 && probes->n_id < most)
         most = probes->n_id;
     probes->length = args->probe.length > 0 ? args->probe.length : most < usual ? most : usual;
-    if (probes->length > probes->n_id || (args->is_needle && probes->length < LEAST_OF_NEEDLE))
+    if (probes->length > probes->n_id ||
+        (args->probe.is_needle && probes->length < LEAST_OF_NEEDLE))
         return attn_refuse(
             err, ATTN_STAGE_OPTIONS, "a probe draws %zu different tokens, '%s' has %zu",
-            args->is_needle && probes->length < LEAST_OF_NEEDLE ? (size_t)LEAST_OF_NEEDLE
-                                                                : probes->length,
+            args->probe.is_needle && probes->length < LEAST_OF_NEEDLE ? (size_t)LEAST_OF_NEEDLE
+                                                                      : probes->length,
             name.text, probes->n_id);
-    if (args->is_needle && probes->length > n_ctx - ATTN_NEEDLE_LENGTH)
+    if (args->probe.is_needle && probes->length > n_ctx - ATTN_NEEDLE_LENGTH)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a probe of %zu tokens and %d again is too long for '%s', which takes "
                            "%zu",
                            probes->length, ATTN_NEEDLE_LENGTH, name.text, n_ctx);
-    if (!args->is_needle && (probes->length == 0 || repeats > n_ctx / probes->length))
+    if (!args->probe.is_needle && (probes->length == 0 || repeats > n_ctx / probes->length))
         return attn_refuse(
             err, ATTN_STAGE_OPTIONS,
             "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
             probes->length, repeats, name.text, n_ctx);
-    probes->again = args->is_needle ? attn_needle_place(probes->length, args->needle_depth) : 0;
-    probes->n_again = args->is_needle ? ATTN_NEEDLE_LENGTH : probes->length * (repeats - 1);
+    probes->again =
+        args->probe.is_needle ? attn_needle_place(probes->length, args->probe.needle_depth) : 0;
+    probes->n_again = args->probe.is_needle ? ATTN_NEEDLE_LENGTH : probes->length * (repeats - 1);
     return ATTN_OK;
 }
 
@@ -294,13 +296,13 @@ enum attn_status attn_probes_check_causal(const struct attn_host *host,
 {
     const struct attn_model *model = attn_host_model(host);
 
-    if ((!args->is_needle && args->n_near == 0) ||
+    if ((!args->probe.is_needle && args->n_near == 0) ||
         attn_model_config(model)->attention[0].mask == ATTN_MASK_CAUSAL)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "%s is about decoders, and '%s' is an encoder, whose queries see the keys "
                        "after them",
-                       args->is_needle ? "a needle" : "`sinks`",
+                       args->probe.is_needle ? "a needle" : "`sinks`",
                        attn_quote_string(attn_model_name(model)).text);
 }
 
@@ -312,22 +314,22 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
 
     ATTN_TRY(attn_host_check_model(host, err));
-    if (args->is_needle && args->probe.repeats > 0)
+    if (args->probe.is_needle && args->probe.repeats > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "repeats are of the probe induction: a needle comes twice");
-    if (args->is_needle && !(args->needle_depth >= 0 && args->needle_depth <= 1))
+    if (args->probe.is_needle && !(args->probe.needle_depth >= 0 && args->probe.needle_depth <= 1))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "the depth of a needle is %g, expected 0 to 1",
-                           args->needle_depth);
+                           args->probe.needle_depth);
     ATTN_TRY(attn_probes_check_causal(host, args, err));
     ATTN_TRY(list_ids(host, request, probes, err));
-    ATTN_TRY(args->is_own ? write_own_texts(host, request, probes, err)
-                          : size_probe(attn_host_model(host), args, probes, err));
+    ATTN_TRY(args->probe.is_own ? write_own_texts(host, request, probes, err)
+                                : size_probe(attn_host_model(host), args, probes, err));
     probes->seed = args->probe.seed;
     args->probe.length = probes->length;
-    options.inputs = args->is_own ? probes->inputs : &nothing;
-    options.n_input = args->is_own ? probes->n_input : args->probe.n > 0 ? args->probe.n : 1;
+    options.inputs = args->probe.is_own ? probes->inputs : &nothing;
+    options.n_input = args->probe.is_own ? probes->n_input : args->probe.n > 0 ? args->probe.n : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
-    if (!args->is_own)
+    if (!args->probe.is_own)
         attn_items_make(probes->items, draw_probe, probes);
     probes->study = ATTN_STUDY_ARGS_DEFAULT;
     probes->study.max_errors = 0;

@@ -80,7 +80,8 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
     };
     /* the share of the picture from which on heads are kept, in JSON */
     static const struct attn_column about_localized = ATTN_COLUMN_REAL("threshold", 4, NULL, SHARE);
-    const size_t n = heads->parts.n, most = heads->args->n_kept > 0 ? heads->args->n_kept : 10;
+    const size_t n = heads->parts.n,
+                 most = heads->args->picture.n_kept > 0 ? heads->args->picture.n_kept : 10;
     struct attn_head_picture *pictures = attn_frame_alloc(&heads->frame, n, sizeof *pictures);
     struct attn_location *ats = attn_frame_alloc(&heads->frame, n, sizeof *ats);
     double threshold;
@@ -108,7 +109,7 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
         found[ATTN_HEAD_RANK] = pictures[i].rank > 0 ? pictures[i].rank : (double)NAN;
         found[ATTN_HEAD_SELECTED] = pictures[i].rank > 0 && pictures[i].rank <= (double)most;
     }
-    if (!heads->args->is_localized || heads->frame.item)
+    if (!heads->args->picture.is_localized || heads->frame.item)
         return ATTN_OK;
     const struct attn_cell cell = attn_cell_real(threshold);
 
@@ -215,7 +216,7 @@ struct copies {
 static enum attn_status begin_needle(struct attn_heads_run *heads, void **reading,
                                      struct attn_error *err)
 {
-    if (!heads->args->is_needle)
+    if (!heads->args->probe.is_needle)
         return ATTN_OK;
     *reading = attn_frame_alloc(&heads->frame, heads->parts.n, sizeof(struct copies));
     return attn_frame_memory(&heads->frame, err);
@@ -229,7 +230,7 @@ static enum attn_status add_needle(const struct attn_heads_run *heads, void *rea
     const size_t n = heads->frame.run->text.n, first = n - ATTN_NEEDLE_LENGTH;
     /* the place of the needle among all tokens, of which some may stand in front of the probe */
     const size_t place =
-        first - probe->length + attn_needle_place(probe->length, heads->args->needle_depth);
+        first - probe->length + attn_needle_place(probe->length, heads->args->probe.needle_depth);
 
     (void)err;
     for (size_t r = 0; r < event->n_row && is_of_text(heads, event); r++) {

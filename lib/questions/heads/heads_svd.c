@@ -43,8 +43,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     static const char *const names[] = {[ATTN_HEAD_MAP_OV] = ":ov", [ATTN_HEAD_MAP_QK] = ":qk"};
     struct directions *x = state;
     const struct attn_heads_args *args = x->frame.args;
-    const size_t n = strcspn(args->svd, ":");
-    const char *rest = args->svd + n;
+    const size_t n = strcspn(args->weights.svd, ":");
+    const char *rest = args->weights.svd + n;
     int64_t n_direction = N_DIRECTION;
     char head[32];
 
@@ -58,15 +58,15 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (n == 0 || n >= sizeof head ||
         (*rest && !attn_parse_int(rest + 1, strlen(rest + 1), 1, INT32_MAX, &n_direction)))
         return attn_error_set(err, ATTN_INVALID, "`svd` is '%s', expected L.H[:ov|qk][:N]",
-                              attn_quote_string(args->svd).text);
+                              attn_quote_string(args->weights.svd).text);
     x->n_shown = (size_t)n_direction;
-    memcpy(head, args->svd, n);
+    memcpy(head, args->weights.svd, n);
     head[n] = '\0';
     ATTN_TRY(attn_head_weights_list(&x->frame, head, "svd", &x->parts, err));
     return x->parts.n == 1 ? ATTN_OK
                            : attn_error_set(err, ATTN_INVALID,
                                             "`svd` is '%s', %zu heads with attention, expected one",
-                                            attn_quote_string(args->svd).text, x->parts.n);
+                                            attn_quote_string(args->weights.svd).text, x->parts.n);
 }
 
 /* --- Directions ------------------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_frame *frame = &x->frame;
     const struct attn_config *config = frame->config;
     const struct attn_heads_args *args = frame->args;
-    const size_t n_top = args->n_top > 0 ? args->n_top : N_TOP;
+    const size_t n_top = args->weights.n_top > 0 ? args->weights.n_top : N_TOP;
     struct written *top;
 
     x->d = config->d_model;

@@ -130,8 +130,8 @@ bool attn_heads_have_types(const struct attn_heads_run *heads)
     /* `weight` alone saves the time for measures and percentiles */
     const bool is_weight = args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
 
-    return !is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
-           !args->renormalizes && !args->is_needle && !heads->lacks_types;
+    return !is_weight && !args->picture.is_localized && args->by != ATTN_HEADS_BY_LAYER &&
+           !args->renormalizes && !args->probe.is_needle && !heads->lacks_types;
 }
 
 bool attn_heads_have_answer(const struct attn_heads_args *args)
@@ -185,15 +185,15 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
         return args->effects & ATTN_HEADS_DIRECT    ? ATTN_HEAD_DIRECT
                : args->effects & ATTN_HEADS_ABLATED ? ATTN_HEAD_ABLATED
                                                     : ATTN_HEAD_PATCHED;
-    if (args->is_own)
+    if (args->probe.is_own)
         return ATTN_HEAD_SHARE;
     if (args->has_effect || is_from || args->pattern)
         return args->has_effect ? ATTN_HEAD_CHANGE : is_from ? ATTN_HEAD_WEIGHT : ATTN_HEAD_MUL;
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (args->measures & ATTN_MEASURE_BIT(m))
             return attn_head_column_of[m];
-    if (args->is_needle || args->n_near > 0)
-        return args->is_needle ? ATTN_HEAD_RETRIEVAL : ATTN_HEAD_DISTANT;
+    if (args->probe.is_needle || args->n_near > 0)
+        return args->probe.is_needle ? ATTN_HEAD_RETRIEVAL : ATTN_HEAD_DISTANT;
     if (has_prompt)
         return ATTN_HEAD_OF_PICTURE;
     return attn_head_column_of[args->has_probe ? ATTN_MEASURE_INDUCTION
@@ -248,11 +248,11 @@ uint64_t attn_heads_shows(const void *state)
     const struct attn_heads_args *args = heads->args;
 
     return (args->by == ATTN_HEADS_BY_LAYER ? 0 : SHOW_HEAD) |
-           (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
+           (args->picture.is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
            (attn_heads_have_types(heads) ? SHOW_TYPE : 0) |
            (attn_heads_have_types(heads) && args->has_shares ? SHOW_SHARES : 0) |
            (args->pattern ? SHOW_PATTERN : 0) | (args->n_near > 0 ? SHOW_SINKS : 0) |
-           (args->is_needle ? SHOW_NEEDLE : 0) |
+           (args->probe.is_needle ? SHOW_NEEDLE : 0) |
            (!heads->has_pairs                      ? 0
             : !(args->effects & ATTN_HEADS_WEIGHT) ? SHOW_WEIGHT | SHOW_PERCENTILE
                                                    : SHOW_WEIGHT) |
@@ -327,8 +327,9 @@ static void put_type(const struct attn_heads_args *args, const struct attn_head_
 /* Fills the type of head number ROW again, if it is one that random tokens show. */
 static void put_random(const struct attn_heads_args *args, size_t row, struct attn_cell *cells)
 {
-    const struct attn_table *table =
-        args->has_probe && args->is_own ? ((const struct attn_probes *)args->study)->random : NULL;
+    const struct attn_table *table = args->has_probe && args->probe.is_own
+                                         ? ((const struct attn_probes *)args->study)->random
+                                         : NULL;
     const struct attn_cell type = attn_table_cell(table, row, attn_table_find(table, "type"));
 
     if (attn_cell_word(&type, "induction duplicate") < SIZE_MAX)
