@@ -105,12 +105,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 static const struct attn_procedure procedure = {
-    .name = "reach",
+    .table = {.name = "reach",
+              .columns = columns,
+              .n_column = N_COLUMN,
+              .views = views,
+              .n_view = sizeof views / sizeof *views},
     .question = &attn_question_reach,
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct reach),
     .items.study = offsetof(struct attn_reach_args, study),
     .choose = choose,

@@ -225,9 +225,9 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                   struct attn_error *err)
 {
     const struct attn_study_gather gather = {take, make_no_table, asked};
-    const struct attn_procedure procedure = {.name = "t",
-                                             .columns = columns,
-                                             .n_column = N_COLUMN,
+    const struct attn_procedure procedure = {.table.name = "t",
+                                             .table.columns = columns,
+                                             .table.n_column = N_COLUMN,
                                              .items.is_listed = true,
                                              .items.gather = asked->has_no_rows ? NULL : &gather};
     const struct attn_study_args study = {

@@ -562,7 +562,7 @@ static void release(void *state)
 }
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_RUN_ITEMS,
+    .table.name = ATTN_TABLE_RUN_ITEMS,
     ATTN_PROCEDURE_COLUMNS(columns),
     .state_size = sizeof(struct collecting),
     .items.study = offsetof(struct attn_collect_args, study),

@@ -19,7 +19,7 @@ static size_t find(const struct attn_procedure *procedure, const struct attn_tab
     const unsigned first = ATTN_TABLE_COLUMN(0);
 
     return column < first ? attn_table_view_find(table, column)
-                          : attn_table_find(table, procedure->columns[column - first].name);
+                          : attn_table_find(table, procedure->table.columns[column - first].name);
 }
 
 /* Returns true if TABLE has all columns that VIEW needs. */
@@ -35,9 +35,9 @@ static bool fits(const struct attn_procedure *procedure, const struct attn_table
 static struct attn_table_view choose(const struct attn_procedure *procedure,
                                      const struct attn_table *table)
 {
-    for (size_t i = 0; i < procedure->n_view; i++)
-        if (!table || fits(procedure, table, &procedure->views[i]))
-            return procedure->views[i];
+    for (size_t i = 0; i < procedure->table.n_view; i++)
+        if (!table || fits(procedure, table, &procedure->table.views[i]))
+            return procedure->table.views[i];
     return (struct attn_table_view){.rows = 0};
 }
 
@@ -251,7 +251,8 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
     picture->view = choose(procedure, table);
     if (procedure->draw)
         procedure->draw(args, drawn);
-    picture->view.figure = attn_view_figure(&picture->view, procedure->columns, study != NULL);
+    picture->view.figure =
+        attn_view_figure(&picture->view, procedure->table.columns, study != NULL);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;
     if (table)
         resolve_columns(procedure, table, &picture->view);

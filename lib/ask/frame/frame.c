@@ -38,7 +38,7 @@ static enum attn_status read_call(struct asking *asking, struct attn_error *err)
     const char *args = call->args;
 
     if (!attn_is_given(call->host, "host", err) || !attn_is_given(call->request, "request", err) ||
-        (procedure->n_column > 0 && !attn_is_given(call->table, "table", err)))
+        (procedure->table.n_column > 0 && !attn_is_given(call->table, "table", err)))
         return ATTN_INVALID;
     if (procedure->sum_size > 0)
         ATTN_TRY(attn_results_check(call->sum, "sum", err));
@@ -95,7 +95,7 @@ static enum attn_status check_layers(const struct attn_procedure *procedure,
     static const char answered[] = "heads generate score lens sinks similarity spans examples diff",
                       mixing[] = "ablate patch", gates[] = "ablate attribute patch";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
-    const char *name = procedure->question ? procedure->question->name : procedure->name;
+    const char *name = procedure->question ? procedure->question->name : procedure->table.name;
     const bool is_unequal =
         config && config->layer_dims && !config->mixer && !config->has_attn_gate;
 
@@ -142,8 +142,8 @@ static void choose_columns(const struct attn_procedure *procedure, struct attn_f
     const uint64_t flags = (frame->is_one_of_many ? 0 : ATTN_SHOWN_ALONE) |
                            (procedure->shows ? procedure->shows(frame) : 0);
 
-    rows->columns = procedure->columns;
-    rows->n = procedure->n_column;
+    rows->columns = procedure->table.columns;
+    rows->n = procedure->table.n_column;
     for (size_t i = 0; i < rows->n; i++)
         rows->hidden[i] = rows->columns[i].shown != 0 && (rows->columns[i].shown & flags) == 0;
     attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
@@ -163,11 +163,11 @@ static enum attn_status find_rows(const struct attn_procedure *procedure, struct
         ATTN_TRY(procedure->prepare(frame, err));
     if (procedure->makes_runs && attn_input_is_given(&frame->request.source))
         ATTN_TRY(attn_source_check(&frame->request.source, attn_host_model(frame->host), err));
-    if (procedure->n_column > 0) {
+    if (procedure->table.n_column > 0) {
         choose_columns(procedure, frame);
-        ATTN_TRY(attn_rows_create(&frame->rows, procedure->name, err));
+        ATTN_TRY(attn_rows_create(&frame->rows, procedure->table.name, err));
     }
-    if (frame->stream && procedure->n_column > 0)
+    if (frame->stream && procedure->table.n_column > 0)
         ATTN_TRY(attn_stream_show(frame->stream, frame->rows.hidden, err));
     return procedure->ask(frame, err);
 }
@@ -421,7 +421,8 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     struct attn_frame *frame;
 
     ATTN_TRY(read_call(asking, err));
-    ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->procedure->name, err));
+    ATTN_TRY(
+        attn_edits_refuse_functions(&asking->request.edits, asking->procedure->table.name, err));
     asking->host = asking->call.host;
     ATTN_TRY(ATTN_NEW(asking->sum, attn_alloc(1, asking->procedure->sum_size, err)));
     if (asking->study)
@@ -440,12 +441,13 @@ static enum attn_status sort_table(struct asking *asking, struct attn_error *err
     struct attn_table *sorted = NULL;
 
     if (!procedure->question ||
-        (!attn_question_order(procedure->question, asking->call.args, &order) && !procedure->sort))
+        (!attn_question_order(procedure->question, asking->call.args, &order) &&
+         !procedure->table.sort))
         return ATTN_OK;
     if (!order.sort)
-        order.sort = procedure->sort;
+        order.sort = procedure->table.sort;
     if (order.n_most == 0)
-        order.n_most = procedure->n_most;
+        order.n_most = procedure->table.n_most;
     if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
         return ATTN_OK;
     order.n_group = asking->n_label;
@@ -464,7 +466,7 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
 
     ATTN_THEN(status, sort_table(&asking, err));
     if (status == ATTN_OK) {
-        if (procedure->n_column > 0)
+        if (procedure->table.n_column > 0)
             *call->table = asking.table;
         if (procedure->sum_size > 0)
             attn_results_write(asking.sum, procedure->sum_size, call->sum);

@@ -15,7 +15,7 @@
  *         return attn_frame_memory(&lens->frame, err);
  *     }
  *     static const struct attn_procedure procedure = {
- *         .name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
+ *         .table.name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
  *         ATTN_PROCEDURE_COLUMNS(columns), .prepare = prepare, .ask = ask};
  *     return attn_procedure_perform(&procedure, &call, err);
  *
@@ -103,23 +103,32 @@ struct attn_item_rules {
 
 /* --- A procedure ------------------------------------------------------------------------------ */
 
-/* Columns and functions of a procedure; all functions except `ask` may be NULL. STATE is the
+/* The table of a procedure. */
+struct attn_procedure_table {
+    const char *name;                  /* of ATTN_TABLE_MAP; NULL: no table */
+    const struct attn_column *columns; /* [n_column]; 0: no table */
+    size_t n_column;
+    const char *sort; /* the column by which it is sorted by default; or NULL */
+    size_t n_most;    /* rows that are kept by default; 0: all */
+    /* Its views (figures/table_picture.h); their ATTN_TABLE_COLUMN refer to `columns`. The first
+     * view whose columns the table has is drawn. */
+    const struct attn_table_view *views; /* [n_view] */
+    size_t n_view;
+};
+
+/* Table and functions of a procedure; all functions except `ask` may be NULL. STATE is the
  * procedure's struct, which begins with a struct attn_frame and is otherwise zeroed. Functions set
  * the stage of errors, except `check` and `choose`, whose errors get the stage of options. */
 struct attn_procedure {
-    const char *name; /* name of its table, of ATTN_TABLE_MAP; NULL: no table */
+    struct attn_procedure_table table;
     /* its arguments, and which keys of items replace them; or NULL */
     const struct attn_question *question;
-    const struct attn_column *columns; /* [n_column] columns of its table; 0: no table */
-    size_t n_column;
     size_t state_size; /* size of its struct */
     size_t sum_size;   /* size of the struct of results beside the table; 0: none */
     /* Offset of the enum attn_tower of the model that is asked; 0: the input selects it. */
     size_t tower;
     struct attn_item_rules items; /* how it takes items */
     const char *sites;            /* that its runs record, unless `choose` is set; or NULL */
-    const char *sort;             /* the column by which its table is sorted by default; or NULL */
-    size_t n_most;                /* rows that are kept by default; 0: all */
     /* prepares its runs itself, also for items (attn_stream_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
@@ -135,11 +144,7 @@ struct attn_procedure {
     /* Returns which of its flags hold, for `shown` of its columns. NULL: it has none. For items
      * also called before `prepare`; if makes_runs, after it. */
     uint64_t (*shows)(const void *state);
-    /* Views of the table (figures/table_picture.h); their ATTN_TABLE_COLUMN refer to `columns`.
-     * The first view whose columns the table has is drawn. `draw` adapts it to the arguments; NULL:
-     * no adaptation. */
-    const struct attn_table_view *views; /* [n_view] */
-    size_t n_view;
+    /* Adapts the view that is drawn to the arguments; NULL: no adaptation. */
     void (*draw)(const void *args, struct attn_drawn *drawn);
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     /* Performs CALL in its own way, for example with a copy of this struct that has a plan.
@@ -151,8 +156,10 @@ struct attn_procedure {
 };
 
 /* Initializers of the columns and the views of a procedure, with the lengths of these arrays. */
-#define ATTN_PROCEDURE_COLUMNS(rows) .columns = (rows), .n_column = sizeof(rows) / sizeof *(rows)
-#define ATTN_PROCEDURE_VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
+#define ATTN_PROCEDURE_COLUMNS(rows)                                                               \
+    .table.columns = (rows), .table.n_column = sizeof(rows) / sizeof *(rows)
+#define ATTN_PROCEDURE_VIEWS(rows)                                                                 \
+    .table.views = (rows), .table.n_view = sizeof(rows) / sizeof *(rows)
 #define ATTN_PROCEDURE_TABLE(column_rows, view_rows)                                               \
     ATTN_PROCEDURE_COLUMNS(column_rows), ATTN_PROCEDURE_VIEWS(view_rows)
 

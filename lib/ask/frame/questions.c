@@ -93,7 +93,7 @@ enum attn_status attn_question_ask(const struct attn_question_call *asked,
     enum attn_status status;
 
     ATTN_TRY(find(asked, &question, err));
-    if (question->args_size > 0 && procedure_of(question, question->defaults)->n_column == 0)
+    if (question->args_size > 0 && procedure_of(question, question->defaults)->table.n_column == 0)
         return refuse_name(asked, err); /* `generate` makes a table of items alone */
     ATTN_TRY(copy_defaults(question, &call.args, err));
     call.host = asked->host;
@@ -125,9 +125,9 @@ const struct attn_column *attn_question_schema(const struct attn_question_call *
         (void)attn_options_read(asked->args, args, NULL); /* the defaults if they are malformed */
     procedure = procedure_of(question, args);
     attn_free(args);
-    *table = procedure->name;
-    *n = procedure->n_column;
-    return procedure->columns;
+    *table = procedure->table.name;
+    *n = procedure->table.n_column;
+    return procedure->table.columns;
 }
 
 /* Reads the arguments of ASKED into ARGS, which has the defaults, and describes the picture. */

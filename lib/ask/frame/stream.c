@@ -194,9 +194,9 @@ static void find_defaults(struct attn_stream *stream)
 static enum attn_status build(struct attn_stream *stream, struct attn_error *err)
 {
     const struct attn_procedure *procedure = stream->procedure;
-    const struct attn_fold_form fold = {.name = procedure->name,
-                                        .columns = procedure->columns,
-                                        .n_column = procedure->n_column,
+    const struct attn_fold_form fold = {.name = procedure->table.name,
+                                        .columns = procedure->table.columns,
+                                        .n_column = procedure->table.n_column,
                                         .derive = procedure->items.derive,
                                         .args = stream->call->args,
                                         .is_keyed = procedure->items.is_keyed,
@@ -222,8 +222,8 @@ enum attn_status attn_stream_open(const struct attn_procedure *procedure,
     made->args = args;
     made->each = ATTN_EACH_OPTIONS_DEFAULT;
     made->records = ATTN_RECORDS_FORM_DEFAULT;
-    made->records.columns = procedure->columns;
-    made->records.n_column = procedure->n_column;
+    made->records.columns = procedure->table.columns;
+    made->records.n_column = procedure->table.n_column;
     made->records.hidden = made->hidden;
     made->records.is_ragged = procedure->items.is_ragged || procedure->items.is_keyed;
     made->records.needs_rows = needs_rows(made);
@@ -412,7 +412,7 @@ enum attn_status attn_stream_show(struct attn_stream *stream, const bool *hidden
     /* columns that the table of all items lacks */
     const bool *lacking = stream->procedure->items.gather ? nothing : hidden;
 
-    memcpy(stream->hidden, hidden, stream->procedure->n_column * sizeof *hidden);
+    memcpy(stream->hidden, hidden, stream->procedure->table.n_column * sizeof *hidden);
     ATTN_TRY(check_labels(stream, err));
     ATTN_TRY(look_for_defaults(stream, err));
     ATTN_TRY(attn_fold_check_test(stream->fold, lacking, err));
@@ -719,7 +719,7 @@ static enum attn_status resume(struct attn_stream *stream, struct attn_error *er
     records->on_note = attn_item_notes_forward;
     records->user = stream->notes;
     records->unit = "item";
-    records->name = stream->procedure->name;
+    records->name = stream->procedure->table.name;
     records->items = stream->args->items;
     records->row_form = row_form_of(&stream->each);
     ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));

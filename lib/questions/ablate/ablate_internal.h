@@ -76,7 +76,7 @@ static inline const struct attn_config *attn_ablate_config(const struct attn_abl
 
 /* What both procedures have, whose state is a TYPE. */
 #define ATTN_ABLATE(type)                                                                          \
-    .name = ATTN_TABLE_ABLATE, .question = &attn_question_ablate,                                  \
+    .table.name = ATTN_TABLE_ABLATE, .question = &attn_question_ablate,                            \
     ATTN_PROCEDURE_TABLE(columns, views), .needs_output = true, .state_size = sizeof(type),        \
     .sum_size = sizeof(struct attn_ablate_sum),                                                    \
     .items.study = offsetof(struct attn_ablate_args, study),                                       \

@@ -600,7 +600,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_ALIGN,
+    .table.name = ATTN_TABLE_ALIGN,
     .question = &attn_question_align,
     ATTN_PROCEDURE_TABLE(attn_align_columns, attn_align_views),
     .state_size = sizeof(struct attn_align_run),

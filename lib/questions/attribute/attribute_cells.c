@@ -338,7 +338,7 @@ static uint64_t shows(const void *state)
 }
 
 const struct attn_procedure attn_attribute_cells = {
-    .name = ATTN_TABLE_ATTRIBUTE_PATTERN,
+    .table.name = ATTN_TABLE_ATTRIBUTE_PATTERN,
     ATTN_ATTRIBUTE(struct attribution),
     .needs_output = true,
     .reads_unequal_layers = true, /* gradients refuse them by name */

@@ -623,10 +623,10 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 const struct attn_procedure attn_attribute_pairs = {
-    .name = ATTN_TABLE_ATTRIBUTE_SCORE,
+    .table.name = ATTN_TABLE_ATTRIBUTE_SCORE,
     ATTN_ATTRIBUTE(struct attn_pair_split),
-    .sort = "relative",
-    .n_most = DEFAULT_MOST,
+    .table.sort = "relative",
+    .table.n_most = DEFAULT_MOST,
     .reads_unequal_layers = true, /* refuses them by name */
     .items.study = offsetof(struct attn_attribute_args, study),
     .check = check,

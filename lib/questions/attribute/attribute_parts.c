@@ -841,7 +841,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_attribute_parts = {
-    .name = ATTN_TABLE_ATTRIBUTE,
+    .table.name = ATTN_TABLE_ATTRIBUTE,
     ATTN_ATTRIBUTE(struct logit_split),
     .needs_output = true,
     .reads_unequal_layers = true,

@@ -425,7 +425,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 const struct attn_procedure attn_attribute_picture = {
-    .name = ATTN_TABLE_ATTRIBUTE_BY_CELL,
+    .table.name = ATTN_TABLE_ATTRIBUTE_BY_CELL,
     ATTN_ATTRIBUTE(struct picture_attribution),
     .needs_output = true,
     .items.study = offsetof(struct attn_attribute_args, study),

@@ -727,7 +727,7 @@ static void release(void *state)
 }
 
 const struct attn_procedure attn_attribute_tokens = {
-    .name = ATTN_TABLE_ATTRIBUTE_INPUT,
+    .table.name = ATTN_TABLE_ATTRIBUTE_INPUT,
     ATTN_ATTRIBUTE(struct attn_attribution),
     .needs_output = true,
     .reads_unequal_layers = true, /* gradients refuse them by name */

@@ -603,7 +603,7 @@ static enum attn_status score_items(const struct attn_procedure_call *call,
     enum attn_status status;
 
     each.curve = NULL;
-    first.sort = NULL;
+    first.table.sort = NULL;
     status = attn_procedure_perform_first(&first, &own, &each, shard, err);
     ATTN_THEN(status, read_scores(edges, table, scores, err));
     attn_table_free(table);
@@ -680,7 +680,7 @@ static enum attn_status run_circuit(const struct attn_procedure_call *call,
     each.n_edge = 0;
     each.n_random = N_RANDOM;
     own.plan = &plan;
-    own.sort = NULL;
+    own.table.sort = NULL;
     return attn_procedure_perform(
         &own, &(struct attn_procedure_call){call->host, &request, &each, &defaults, found, NULL},
         err);
@@ -808,7 +808,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
     enum attn_status status = has_plan ? make_plan(call, args, edges, &plan, err) : ATTN_OK;
 
     asked.plan = has_plan ? &plan : NULL;
-    asked.sort = has_runs(args) || has_circuit ? NULL : procedure.sort;
+    asked.table.sort = has_runs(args) || has_circuit ? NULL : procedure.table.sort;
     ATTN_THEN(status, attn_procedure_perform(&asked, call, err));
     if (status == ATTN_OK && has_circuit)
         status = take_circuit(call, args, edges, err);
@@ -838,11 +838,11 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     ATTN_PATCH_PROCEDURE,
-    .name = ATTN_TABLE_CIRCUIT,
+    .table.name = ATTN_TABLE_CIRCUIT,
     .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
     .question = &attn_question_circuit,
-    .sort = "score",
+    .table.sort = "score",
     .release = release,
 };
 

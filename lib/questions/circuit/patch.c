@@ -760,7 +760,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         estimated[VALUE].traits = estimated[CHANGE].traits = ATTN_TRAIT_UNFILLED;
         estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
         estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;
-        asked.columns = estimated;
+        asked.table.columns = estimated;
     }
     ATTN_TRY(attn_procedure_perform(&asked, call, err));
     if (args->study && !args->study->paired)
@@ -773,7 +773,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     ATTN_PATCH_PROCEDURE,
-    .name = ATTN_TABLE_PATCH,
+    .table.name = ATTN_TABLE_PATCH,
     .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),

@@ -678,7 +678,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 }
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_DIFF,
+    .table.name = ATTN_TABLE_DIFF,
     .question = &attn_question_diff,
     ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct diff),

@@ -997,16 +997,16 @@ static enum attn_status tabulate(void *user, struct attn_stream *stream, struct 
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_procedure of_rows = {SHARED, .name = ATTN_TABLE_FEATURES,
+static const struct attn_procedure of_rows = {SHARED, .table.name = ATTN_TABLE_FEATURES,
                                               ATTN_PROCEDURE_TABLE(columns, views),
                                               .ask = ask_rows},
                                    of_fit = {SHARED,
-                                             .name = ATTN_TABLE_FEATURES_FIT,
+                                             .table.name = ATTN_TABLE_FEATURES_FIT,
                                              ATTN_PROCEDURE_COLUMNS(fit_columns),
                                              .needs_output = true,
                                              .items.take_item = take_item,
                                              .ask = ask_fit},
-                                   of_texts = {SHARED, .name = ATTN_TABLE_FEATURES_ITEMS,
+                                   of_texts = {SHARED, .table.name = ATTN_TABLE_FEATURES_ITEMS,
                                                ATTN_PROCEDURE_COLUMNS(text_columns),
                                                .items.is_listed = true, .ask = ask_text};
 

@@ -823,7 +823,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 }
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_EXAMPLES,
+    .table.name = ATTN_TABLE_EXAMPLES,
     .question = &attn_question_examples,
     ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct examples),

@@ -663,7 +663,7 @@ static void release(void *state)
 }
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_HEADS,
+    .table.name = ATTN_TABLE_HEADS,
     .question = &attn_question_heads,
     ATTN_PROCEDURE_TABLE(attn_head_columns, attn_head_views),
     .state_size = sizeof(struct attn_heads_run),
@@ -738,7 +738,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
     own.given = args;
     way.makes_runs = is_packed(args, call->host);
     if (args->has_probe)
-        way.name = ATTN_TABLE_PROBE;
+        way.table.name = ATTN_TABLE_PROBE;
     ATTN_TRY(attn_procedure_perform(&way, &own, err));
     if (!args->cards)
         return ATTN_OK;

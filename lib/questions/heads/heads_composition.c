@@ -245,10 +245,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_head_composition_procedure = {
-    .name = ATTN_TABLE_HEADS_COMPOSITION,
+    .table.name = ATTN_TABLE_HEADS_COMPOSITION,
     ATTN_HEAD_WEIGHTS(struct composition),
     ATTN_PROCEDURE_COLUMNS(columns),
-    .sort = "score",
-    .n_most = 20,
+    .table.sort = "score",
+    .table.n_most = 20,
     .ask = ask,
 };

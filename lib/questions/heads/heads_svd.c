@@ -317,7 +317,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_head_svd_procedure = {
-    .name = ATTN_TABLE_HEADS_SVD,
+    .table.name = ATTN_TABLE_HEADS_SVD,
     ATTN_HEAD_WEIGHTS(struct directions),
     ATTN_PROCEDURE_COLUMNS(columns),
     .ask = ask,

@@ -160,7 +160,7 @@ static const struct attn_table_view views[] = {
 };
 
 const struct attn_procedure attn_head_weights_procedure = {
-    .name = ATTN_TABLE_HEADS_FROM_WEIGHTS,
+    .table.name = ATTN_TABLE_HEADS_FROM_WEIGHTS,
     ATTN_HEAD_WEIGHTS(struct weights),
     ATTN_PROCEDURE_TABLE(columns, views),
     .ask = ask_heads,

@@ -165,7 +165,7 @@ const struct attn_question attn_question_similarity = {
 };
 
 const struct attn_procedure attn_similarity_procedure = {
-    .name = ATTN_TABLE_HEADS_BY_PAIR,
+    .table.name = ATTN_TABLE_HEADS_BY_PAIR,
     .question = &attn_question_similarity,
     ATTN_PROCEDURE_TABLE(columns, views),
     .state_size = sizeof(struct similarity),

@@ -664,16 +664,16 @@ static const struct attn_table_view key_views[] = {
     .items.study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
 static const struct attn_procedure procedures[] = {
-    [ATTN_SINKS_BY_HEAD] = {COMMON, .name = ATTN_TABLE_SINKS,
+    [ATTN_SINKS_BY_HEAD] = {COMMON, .table.name = ATTN_TABLE_SINKS,
                             ATTN_PROCEDURE_TABLE(head_columns, head_views), .ask = ask_heads},
-    [ATTN_SINKS_BY_TOKEN] = {COMMON, .name = ATTN_TABLE_SINKS_BY_TOKEN,
+    [ATTN_SINKS_BY_TOKEN] = {COMMON, .table.name = ATTN_TABLE_SINKS_BY_TOKEN,
                              ATTN_PROCEDURE_COLUMNS(token_columns), .items.is_keyed = true,
-                             .sort = "rate", .ask = ask_tokens},
-    [ATTN_SINKS_BY_LAYER] = {COMMON, .name = ATTN_TABLE_SINKS_BY_LAYER,
+                             .table.sort = "rate", .ask = ask_tokens},
+    [ATTN_SINKS_BY_LAYER] = {COMMON, .table.name = ATTN_TABLE_SINKS_BY_LAYER,
                              ATTN_PROCEDURE_TABLE(layer_columns, layer_views), .ask = ask_layers},
-    [ATTN_SINKS_BY_PARK] = {COMMON, .name = ATTN_TABLE_SINKS_BY_PARK,
+    [ATTN_SINKS_BY_PARK] = {COMMON, .table.name = ATTN_TABLE_SINKS_BY_PARK,
                             ATTN_PROCEDURE_COLUMNS(park_columns), .ask = ask_parks},
-    [ATTN_SINKS_BY_KEY] = {COMMON, .name = ATTN_TABLE_SINKS_BY_KEY,
+    [ATTN_SINKS_BY_KEY] = {COMMON, .table.name = ATTN_TABLE_SINKS_BY_KEY,
                            ATTN_PROCEDURE_TABLE(key_columns, key_views), .ask = ask_keys},
 };
 

@@ -806,7 +806,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
 static const struct attn_procedure procedure = {
-    .name = ATTN_TABLE_LENS,
+    .table.name = ATTN_TABLE_LENS,
     ATTN_PROCEDURE_TABLE(attn_lens_columns, attn_lens_views),
     .needs_output = true,
     .state_size = sizeof(struct attn_lens_run),

@@ -582,7 +582,7 @@ static const struct attn_procedure procedure = {
 
 static const struct attn_procedure of_items = {
     SHARED,
-    .name = ATTN_TABLE_GENERATE_ITEMS,
+    .table.name = ATTN_TABLE_GENERATE_ITEMS,
     ATTN_PROCEDURE_COLUMNS(item_columns),
     .items.study = offsetof(struct attn_generate_args, study),
     .items.is_listed = true,

@@ -437,7 +437,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 static const struct attn_procedure of_text = {
-    .name = ATTN_TABLE_SCORE,
+    .table.name = ATTN_TABLE_SCORE,
     ATTN_SCORE(struct scoring),
     ATTN_PROCEDURE_TABLE(columns, views),
     .check = attn_score_check,

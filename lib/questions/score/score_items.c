@@ -466,14 +466,14 @@ static enum attn_status find_score(void *user, struct attn_item_result *result,
         return ATTN_OK;
     }
     if (scoring->question == ASK_REGIONS) {
-        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->answer.rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.table.name, &result->answer.rows, err));
         return append_regions(scoring, item, result, &rows, err);
     }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
              : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
                                              : fill_target(scoring, item, result, row, err));
-    ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->answer.rows, err));
+    ATTN_TRY(attn_rows_begin(&rows, attn_score_items.table.name, &result->answer.rows, err));
     return attn_rows_append(&rows, row, err);
 }
 
@@ -552,7 +552,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 }
 
 const struct attn_procedure attn_score_items = {
-    .name = ATTN_TABLE_SCORE_ITEMS,
+    .table.name = ATTN_TABLE_SCORE_ITEMS,
     ATTN_SCORE(struct item_scoring),
     ATTN_PROCEDURE_TABLE(item_columns, item_views),
     .items.pairs = pairs_of_items,

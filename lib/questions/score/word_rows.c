@@ -594,7 +594,7 @@ static enum attn_status find_rows(void *user, struct attn_item_result *result,
     if (result->item->answer.target || result->item->answer.target_id)
         return attn_error_set(err, ATTN_INVALID, "it has a target, and words have none");
     if (scoring->frame.stream)
-        ATTN_TRY(attn_rows_begin(&rows, attn_score_words.name, &result->answer.rows, err));
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_words.table.name, &result->answer.rows, err));
     ATTN_TRY(read_words(scoring, result, err));
     note_first(scoring, result);
     return append_words(scoring, result, &rows, err);
@@ -747,13 +747,13 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
         own[NAE + l].name = names[l];
         own[NAE + l].shown = ATTN_WORD_LENS;
     }
-    procedure.columns = own;
-    procedure.n_column = N_COLUMN + n;
+    procedure.table.columns = own;
+    procedure.table.n_column = N_COLUMN + n;
     return attn_procedure_perform(&procedure, call, err);
 }
 
 const struct attn_procedure attn_score_words = {
-    .name = ATTN_TABLE_SCORE_BY_WORD,
+    .table.name = ATTN_TABLE_SCORE_BY_WORD,
     ATTN_SCORE(struct word_scoring),
     ATTN_PROCEDURE_TABLE(columns, views),
     .check = attn_score_check,

@@ -777,8 +777,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
 }
 
 #define PROCEDURE                                                                                  \
-    .name = ATTN_TABLE_SPANS, .question = &attn_question_spans, ATTN_PROCEDURE_COLUMNS(columns),   \
-    .reads_turns = true, .state_size = sizeof(struct attn_spans_run),                              \
+    .table.name = ATTN_TABLE_SPANS, .question = &attn_question_spans,                              \
+    ATTN_PROCEDURE_COLUMNS(columns), .reads_turns = true,                                          \
+    .state_size = sizeof(struct attn_spans_run),                                                   \
     .items.study = offsetof(struct attn_spans_args, study), .items.derive = derive,                \
     .items.take_item = take_item, .choose = choose, .prepare = prepare, .shows = shows,            \
     .draw = draw, .ask = ask, .release = release
