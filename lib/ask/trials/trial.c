@@ -137,6 +137,7 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
 {
     struct attn_dims dims =
         watch->of == ATTN_WATCH_ENCODER ? run->before.dims : *attn_selection_dims(run->selection);
+    const struct attn_watch_places *at = &watch->places;
     struct attn_selection *made;
 
     if (!watch->capture) /* layers without rotation also emit what others store in rot_q, rot_k */
@@ -146,18 +147,18 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
     made = *selection;
     if (!watch->edits)
         ATTN_TRY(attn_selection_set_sites(made, watch->sites, err));
-    if (watch->last)
-        attn_selection_choose_layers(made, watch->first ? watch->first : &(struct attn_location){0},
-                                     watch->last);
-    if (watch->heads)
-        ATTN_TRY(attn_error_in(attn_selection_choose_heads(made, watch->heads, err), "heads", err));
-    if (watch->queries && attn_number_list_is_given(watch->queries))
+    if (at->last)
+        attn_selection_choose_layers(made, at->first ? at->first : &(struct attn_location){0},
+                                     at->last);
+    if (at->heads)
+        ATTN_TRY(attn_error_in(attn_selection_choose_heads(made, at->heads, err), "heads", err));
+    if (at->queries && attn_number_list_is_given(at->queries))
         ATTN_TRY(
-            attn_error_in(attn_selection_choose_queries(made, ATTN_STACK_ONLY, watch->queries, err),
+            attn_error_in(attn_selection_choose_queries(made, ATTN_STACK_ONLY, at->queries, err),
                           "queries", err));
-    if (watch->n_query > 0)
-        ATTN_TRY(attn_selection_add_queries(made, ATTN_STACK_ONLY, watch->first_query,
-                                            watch->n_query, err));
+    if (at->n_query > 0)
+        ATTN_TRY(
+            attn_selection_add_queries(made, ATTN_STACK_ONLY, at->first_query, at->n_query, err));
     if (watch->takes_rows)
         attn_selection_take_rows(made);
     return ATTN_OK;

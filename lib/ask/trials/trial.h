@@ -23,6 +23,14 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
 /* The parts of a model that a pass runs: its events, or those of the encoder, which name it. */
 enum attn_watched { ATTN_WATCH_TEXT, ATTN_WATCH_ENCODER, ATTN_WATCH_BOTH };
 
+/* Layers, heads and queries that are watched. */
+struct attn_watch_places {
+    const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
+    const struct attn_head_list *heads;       /* not given or NULL: all */
+    const struct attn_number_list *queries;   /* without words; likewise */
+    size_t first_query, n_query;              /* these instead; n_query 0: no */
+};
+
 /* A pass over a run with its edits. All but the receiver of the events may be left out. */
 struct attn_watch {
     enum attn_watched of;
@@ -30,16 +38,13 @@ struct attn_watch {
     struct attn_site_set sites;
     const struct attn_edit *edits; /* [n_edit] the tensors that they change, instead of sites */
     size_t n_edit;
-    const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
-    const struct attn_head_list *heads;       /* not given or NULL: all */
-    const struct attn_number_list *queries;   /* without words; likewise */
-    size_t first_query, n_query;              /* these instead; n_query 0: no */
-    bool takes_rows;                          /* rows of all heads may come before the next rows */
-    size_t n_piece;                           /* positions per feed (struct attn_pass) */
-    size_t n_more;                            /* number of positions that will be fed later */
-    bool is_silent;                           /* sends no notes about edits without effect */
-    bool is_only; /* it is fed at once: keys of one layer are kept; and if no other pass follows,
-                     weights are given back to the system */
+    struct attn_watch_places places;
+    bool takes_rows; /* rows of all heads may come before the next rows */
+    size_t n_piece;  /* positions per feed (struct attn_pass) */
+    size_t n_more;   /* number of positions that will be fed later */
+    bool is_silent;  /* sends no notes about edits without effect */
+    bool is_only;    /* it is fed at once: keys of one layer are kept; and if no other pass follows,
+                        weights are given back to the system */
     attn_trace_fn on_event; /* receives the events, unless the capture does */
     void *user;
     /* [2] receives where the text, and an encoder that is watched, park weight, of all heads

@@ -258,7 +258,7 @@ static enum attn_status keep_tensors(struct attn_ablation *ablation, const struc
     struct attn_capture **capture = &ablation->frame.capture;
     const struct attn_watch watch = {.edits = ablation->edits,
                                      .n_edit = ablation->tensors.n,
-                                     .n_query = n_row,
+                                     .places.n_query = n_row,
                                      .is_silent = true,
                                      .capture = capture};
 

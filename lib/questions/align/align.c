@@ -318,11 +318,10 @@ static enum attn_status record(struct attn_align_run *align, const struct attn_r
     const struct attn_location
         first = attn_align_at(align, (size_t)(align->first - (is_hidden && align->first > 0)), 0),
         last = attn_align_at(align, (size_t)(align->last - (is_hidden && align->last > 0)), 0);
-    struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
-                               .first = &first,
-                               .last = &last,
-                               .heads = &align->args->heads,
-                               .capture = capture};
+    struct attn_watch watch = {
+        .sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
+        .places = {.first = &first, .last = &last, .heads = &align->args->heads},
+        .capture = capture};
 
     if (align->kind == ATTN_ALIGN_ATTENTION)
         watch.parks = align->parks;

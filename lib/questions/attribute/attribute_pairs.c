@@ -342,7 +342,7 @@ static enum attn_status watch(struct attn_pair_split *split, struct attn_error *
                    ATTN_SITE_ROT_K, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT);
     struct attn_watch watch = {
         .of = split->at.stack == ATTN_STACK_ENCODER ? ATTN_WATCH_ENCODER : ATTN_WATCH_TEXT,
-        .last = &split->at,
+        .places.last = &split->at,
         .capture = &frame->capture,
         .event_sites =
             attn_sites_join(scores, attn_sites_common(place_sites(), split->stack.dims->sites)),

@@ -117,8 +117,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     const struct attn_site_set patterns =
         by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
-    struct attn_watch watch = {.first_query = split->first,
-                               .n_query = split->n,
+    struct attn_watch watch = {.places = {.first_query = split->first, .n_query = split->n},
                                .capture = &frame->capture,
                                .session = &frame->session};
 

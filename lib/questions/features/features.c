@@ -501,8 +501,7 @@ static enum attn_status watch(struct features *f, struct attn_site_set sites,
 {
     struct attn_location layer = f->plan->at;
     const struct attn_watch asked = {.sites = sites,
-                                     .first = &layer,
-                                     .last = &layer,
+                                     .places = {.first = &layer, .last = &layer},
                                      .is_silent = f->parts,
                                      .is_only = true,
                                      .on_event = on_event,

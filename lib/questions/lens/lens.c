@@ -443,7 +443,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                            attn_config_unread_layers(config));
     const struct attn_watch watch = {
         .sites = lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
-        .queries = lens->is_whole ? NULL : &attn_asked_request(frame->run)->selection.queries,
+        .places.queries =
+            lens->is_whole ? NULL : &attn_asked_request(frame->run)->selection.queries,
         .capture = &frame->capture};
     const size_t n_vocab = config->n_vocab;
 

@@ -195,7 +195,7 @@ static struct attn_watch watch_of(const struct attn_head_list *heads, attn_trace
                                   void *user)
 {
     return (struct attn_watch){.sites = ATTN_SITES(ATTN_SITE_PATTERN),
-                               .heads = heads,
+                               .places.heads = heads,
                                .takes_rows = true,
                                .on_event = on_event,
                                .user = user};
@@ -262,8 +262,8 @@ enum attn_status attn_spans_read(struct attn_spans_run *spans, struct attn_error
     /* the runs for effects send the same notes, and need the keys that all rows see */
     watch.is_silent = spans->args->has_effect;
     if (!spans->args->has_effect) {
-        watch.first_query = first;
-        watch.n_query = spans->queries[spans->n_query - 1] + 1 - first;
+        watch.places.first_query = first;
+        watch.places.n_query = spans->queries[spans->n_query - 1] + 1 - first;
     }
     return attn_watch(spans->run, &watch, err);
 }
