@@ -495,8 +495,8 @@ void attn_fold_free(struct attn_fold *fold)
         attn_fold_group_release(fold, &fold->groups[i]);
     attn_free(fold->groups);
     attn_free(fold->differs);
-    attn_free(fold->slots);
-    attn_free(fold->following);
+    attn_free(fold->keys.slots);
+    attn_free(fold->keys.following);
     attn_free(fold->columns);
     attn_table_free(fold->first);
     attn_free(fold->names);
@@ -765,7 +765,7 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
     }
     ATTN_THEN(status, attn_fold_labels_fill(fold, sample->groups, names, cells, err));
     for (size_t i = 0, row = 0; status == ATTN_OK && i < fold->n_row; i++) {
-        row = fold->form.is_keyed ? fold->following[row] : i + 1;
+        row = fold->form.is_keyed ? fold->keys.following[row] : i + 1;
         if (!fold->form.is_keyed || has_row(fold, sample, row - 1))
             status = append_row(fold, sample, row - 1, cells, table, err);
     }

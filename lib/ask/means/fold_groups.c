@@ -56,26 +56,26 @@ static bool is_same(const struct attn_fold *fold, const struct attn_table *table
  */
 static size_t *find_slot(const struct attn_fold *fold, const struct attn_table *table, size_t row)
 {
-    size_t at = (size_t)hash_row(fold, table, row) & (fold->n_slot - 1);
+    size_t at = (size_t)hash_row(fold, table, row) & (fold->keys.n_slot - 1);
 
-    while (fold->slots[at] > 0 && !is_same(fold, table, row, fold->slots[at] - 1))
-        at = (at + 1) & (fold->n_slot - 1);
-    return &fold->slots[at];
+    while (fold->keys.slots[at] > 0 && !is_same(fold, table, row, fold->keys.slots[at] - 1))
+        at = (at + 1) & (fold->keys.n_slot - 1);
+    return &fold->keys.slots[at];
 }
 
 /* Gives the index room for N rows. */
 static enum attn_status grow_index(struct attn_fold *fold, size_t n, struct attn_error *err)
 {
-    size_t n_slot = fold->n_slot > 0 ? fold->n_slot : 64;
+    size_t n_slot = fold->keys.n_slot > 0 ? fold->keys.n_slot : 64;
 
     while (n_slot < 2 * n)
         n_slot *= 2;
-    if (n_slot == fold->n_slot)
+    if (n_slot == fold->keys.n_slot)
         return ATTN_OK;
-    attn_free(fold->slots);
-    fold->n_slot = 0;
-    ATTN_TRY(ATTN_ALLOC(fold->slots, n_slot, err));
-    fold->n_slot = n_slot;
+    attn_free(fold->keys.slots);
+    fold->keys.n_slot = 0;
+    ATTN_TRY(ATTN_ALLOC(fold->keys.slots, n_slot, err));
+    fold->keys.n_slot = n_slot;
     for (size_t row = 0; row < fold->n_row; row++)
         *find_slot(fold, fold->first, row) = row + 1;
     return ATTN_OK;
@@ -134,9 +134,9 @@ static enum attn_status add_keys(struct attn_fold *fold, const struct attn_table
     size_t n_new;
 
     ATTN_TRY(grow_index(fold, n_before + n, err));
-    ATTN_TRY(ATTN_GROW(fold->following, fold->following_capacity, n_before + n + 1, err));
+    ATTN_TRY(ATTN_GROW(fold->keys.following, fold->keys.following_capacity, n_before + n + 1, err));
     if (n_before == 0)
-        fold->following[0] = 0;
+        fold->keys.following[0] = 0;
     for (size_t row = 0, before = 0; row < n; row++) {
         size_t *slot = find_slot(fold, table, row);
 
@@ -145,8 +145,8 @@ static enum attn_status add_keys(struct attn_fold *fold, const struct attn_table
                 cells[i] = attn_table_cell(table, row, i);
             ATTN_TRY(attn_table_append(fold->first, cells, fold->n_column, err));
             *slot = attn_table_n_row(fold->first);
-            fold->following[*slot] = fold->following[before];
-            fold->following[before] = *slot;
+            fold->keys.following[*slot] = fold->keys.following[before];
+            fold->keys.following[before] = *slot;
         }
         before = *slot;
     }

@@ -72,6 +72,14 @@ struct attn_fold_pairing {
     size_t n_pair, n_single;
 };
 
+/* With is_keyed: where rows with equal keys are, and their order. Rows count from 1. */
+struct attn_fold_keys {
+    size_t *slots; /* [n_slot] owns; rows by hash; 0: empty */
+    size_t n_slot;
+    size_t *following; /* [n_row + 1] owns; the row after each one, from 0 on; 0: the end */
+    size_t following_capacity;
+};
+
 struct attn_fold {
     struct attn_fold_form form;
     const struct attn_study_args *study;
@@ -91,11 +99,7 @@ struct attn_fold {
     bool *differs; /* [n_row, n_column] owns; true for keys that differ between items */
     struct attn_fold_group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
-    /* With is_keyed, rows count from 1. [n_slot] owns: rows by hash; 0: empty */
-    size_t *slots;
-    size_t n_slot;
-    size_t *following; /* [n_row + 1] owns; the row after each one, from 0 on; 0: the end */
-    size_t following_capacity;
+    struct attn_fold_keys keys;
 };
 
 /* Returns true if COLUMN of the form has TRAIT. */
