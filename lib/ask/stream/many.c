@@ -24,8 +24,7 @@ struct many {
     const struct attn_item_calls *calls;
     struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
     struct attn_item *half;        /* an item whose next text or window is next; or NULL */
-    struct attn_many_whole *whole; /* owns; the text of `half` that is read in windows; or NULL */
-    size_t shift, from;            /* where its next window begins (many_item.h) */
+    struct attn_many_part part;    /* where the next window of `half` begins; owns its text */
     size_t n_run;                  /* number of texts handed out that did not fail */
     struct attn_edit_part *parts;  /* [n_part] owns; the parts of the request's edits, each with the
                                       number of records in which it changed nothing; or NULL */
@@ -51,13 +50,14 @@ struct batch {
 static enum attn_status read_window(struct many *many, struct attn_many_item *item,
                                     struct attn_error *err)
 {
-    item->whole = many->whole;
-    item->shift = many->shift;
-    item->from = many->from;
+    struct attn_many_part *part = &many->part;
+
+    item->part = *part;
     ATTN_TRY(attn_many_whole_cut(many->task, item, err));
-    many->shift = item->is_last ? 0 : item->shift + many->task->options.stride;
-    many->from = item->is_last ? 0 : item->shift + item->window.n_id;
-    many->whole = item->is_last ? NULL : item->whole;
+    part->from = part->shift + item->part.input.n_id;
+    part->shift += many->task->options.stride;
+    if (item->is_last)
+        *part = (struct attn_many_part){0};
     return ATTN_OK;
 }
 
@@ -83,7 +83,7 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
     struct attn_many_item *item = slot;
 
     item->given = many->half;
-    item->is_second = many->half && !many->whole;
+    item->is_second = many->half && !many->part.whole;
     item->is_last = true;
     many->half = NULL;
     if (!item->given)
@@ -94,9 +94,9 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
         return ATTN_OK;
     item->is_last = many->calls->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
                     item->given->failure != ATTN_REASON_NONE;
-    if (many->task && !many->whole)
-        ATTN_TRY(attn_many_whole_read(many->task, item->given, &many->whole, err));
-    if (many->whole)
+    if (many->task && !many->part.whole)
+        ATTN_TRY(attn_many_whole_read(many->task, item->given, &many->part.whole, err));
+    if (many->part.whole)
         ATTN_TRY(read_window(many, item, err));
     many->half = item->is_last ? NULL : item->given;
     *n_byte = sizeof *item + sizeof *item->given + count_bytes(item->given);
@@ -157,7 +157,7 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
                   message);
     attn_sequence_note(&item->run->text, item->run->tokenizer,
                        (struct attn_notes){note_first, many, NULL});
-    for (size_t i = 0; i < many->n_part && !item->whole; i++) { /* windows differ in it */
+    for (size_t i = 0; i < many->n_part && !item->part.whole; i++) { /* windows differ in it */
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;
         many->parts[i].n_hidden += item->run->edits.parts[i].n_hidden;
     }
@@ -178,23 +178,24 @@ static bool is_of_item(enum attn_status status, const struct attn_error *err)
 static enum attn_status join_window(const struct many *many, const struct attn_many_item *item,
                                     struct attn_item_result *result, struct attn_error *err)
 {
-    struct attn_many_whole *whole = item->whole;
+    struct attn_many_whole *whole = item->part.whole;
     const struct attn_token_reader *reader = many->task->options.tokens;
-    const size_t n_number = reader ? reader->n_number : 0, from = item->from, n = whole->text.n;
+    const size_t n_number = reader ? reader->n_number : 0, n = whole->text.n;
 
     if (!whole->surprisal) {
         ATTN_TRY(ATTN_ALLOC(whole->surprisal, n, err));
         if (reader)
             ATTN_TRY(ATTN_ALLOC(whole->numbers, attn_size_mul(n, n_number), err));
     }
-    for (size_t i = from - item->shift; i < item->n_row; i++) {
-        whole->surprisal[item->shift + i] = result->surprisal[i];
+    for (size_t i = item->part.from - item->part.shift; i < item->n_row; i++) {
+        whole->surprisal[item->part.shift + i] = result->surprisal[i];
         if (reader)
-            memcpy(whole->numbers + (item->shift + i) * n_number, result->numbers + i * n_number,
-                   n_number * sizeof *whole->numbers);
+            memcpy(whole->numbers + (item->part.shift + i) * n_number,
+                   result->numbers + i * n_number, n_number * sizeof *whole->numbers);
     }
     if (many->task->request.on_progress)
-        many->task->request.on_progress(many->task->request.user, item->shift + item->n_row, n);
+        many->task->request.on_progress(many->task->request.user, item->part.shift + item->n_row,
+                                        n);
     result->text = &whole->text;
     result->n_token = n;
     result->labels = NULL;
@@ -208,10 +209,10 @@ static enum attn_status find(struct many *many, const struct attn_many_item *ite
                              struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_error why = many->failure;
-    const bool is_part = item->whole && !item->is_last;
+    const bool is_part = item->part.whole && !item->is_last;
 
     many->failure = (struct attn_error){.status = ATTN_OK};
-    if (item->whole && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE)
+    if (item->part.whole && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE)
         ATTN_TRY(join_window(many, item, result, err));
     if (!is_part && why.status == ATTN_OK && result->failure == ATTN_REASON_NONE) {
         result->answer.rows = many->rows;
@@ -490,7 +491,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
                         : run_texts(&many, host, options, err);
     if (many.half && calls->release)
         calls->release(many.half);
-    attn_many_whole_free(many.whole);
+    attn_many_whole_free(many.part.whole);
     attn_table_free(many.rows);
     attn_free(many.beside);
     return status;

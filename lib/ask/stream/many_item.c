@@ -315,15 +315,15 @@ enum attn_status attn_many_whole_read(const struct attn_many_task *task,
 enum attn_status attn_many_whole_cut(const struct attn_many_task *task, struct attn_many_item *item,
                                      struct attn_error *err)
 {
-    const struct attn_sequence *text = &item->whole->text;
-    const size_t n = smaller(text->n - item->shift, task->n_most);
+    const struct attn_sequence *text = &item->part.whole->text;
+    const size_t n = smaller(text->n - item->part.shift, task->n_most);
 
-    item->is_last = item->shift + n == text->n;
-    ATTN_TRY(ATTN_NEW(item->ids, attn_alloc(n, sizeof *item->ids, err)));
-    memcpy(item->ids, text->ids + item->shift, n * sizeof *item->ids);
+    item->is_last = item->part.shift + n == text->n;
+    ATTN_TRY(ATTN_NEW(item->part.ids, attn_alloc(n, sizeof *item->part.ids, err)));
+    memcpy(item->part.ids, text->ids + item->part.shift, n * sizeof *item->part.ids);
     if (task->request.reading.special_tokens == ATTN_SPECIAL_TOKENS_BOS)
-        item->ids[0] = text->ids[0];
-    item->window = (struct attn_input){.ids = item->ids, .n_id = n};
+        item->part.ids[0] = text->ids[0];
+    item->part.input = (struct attn_input){.ids = item->part.ids, .n_id = n};
     return ATTN_OK;
 }
 
@@ -525,7 +525,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
 static enum attn_status begin_tokens(const struct attn_token_reader *reader,
                                      struct attn_many_item *item, struct attn_error *err)
 {
-    const struct attn_sequence *text = item->whole ? &item->whole->text : &item->run->text;
+    const struct attn_sequence *text =
+        item->part.whole ? &item->part.whole->text : &item->run->text;
     struct attn_token_text *tokens = &item->tokens;
 
     item->reader = reader;
@@ -533,10 +534,10 @@ static enum attn_status begin_tokens(const struct attn_token_reader *reader,
                                        .pool = item->pool,
                                        .surprisal = item->surprisal,
                                        .n = item->n_row,
-                                       .from = item->from - item->shift,
+                                       .from = item->part.from - item->part.shift,
                                        .first = text->encoding.n_front,
-                                       .end = text->n - text->encoding.n_back - item->shift};
-    tokens->first = tokens->first < item->shift ? SIZE_MAX : tokens->first - item->shift;
+                                       .end = text->n - text->encoding.n_back - item->part.shift};
+    tokens->first = tokens->first < item->part.shift ? SIZE_MAX : tokens->first - item->part.shift;
     tokens->numbers =
         attn_alloc(attn_size_mul(tokens->n, reader->n_number), sizeof *tokens->numbers, err);
     if (!tokens->numbers)
@@ -553,9 +554,9 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
 
     ATTN_TRY(select_watched(task, item->run, &item->watched, err));
     ATTN_TRY(attn_measure_group_create(task->options.measures, &settings, item->watched, item->pool,
-                                       &item->group, err));
+                                       &item->heads.group, err));
     if (task->options.has_mixes)
-        ATTN_TRY(attn_head_mixes_create(&settings, item->watched, &item->mixing, err));
+        ATTN_TRY(attn_head_mixes_create(&settings, item->watched, &item->heads.mixing, err));
     if (task->options.keeps_tensors)
         ATTN_TRY(attn_run_begin_capture(item->run, &item->capture, err));
     if (task->options.has_logits) {
@@ -624,9 +625,9 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     const struct attn_trace *trace;
 
     if (event->at.site == ATTN_SITE_PATTERN)
-        attn_measure_group_add(&item->group, event);
-    if (item->mixing)
-        attn_head_mixes_add(item->mixing, event);
+        attn_measure_group_add(&item->heads.group, event);
+    if (item->heads.mixing)
+        attn_head_mixes_add(item->heads.mixing, event);
     if (item->surprisal && event->at.site == ATTN_SITE_LOGITS &&
         !(item->reading && attn_sites_have(item->reader->sites, ATTN_SITE_LOGITS)) &&
         !attn_model_config(item->run->model)->is_encoder) {
@@ -660,7 +661,7 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
             attn_head_at(attn_selection_dims(item->watched), ATTN_SITE_PATTERN, i);
 
         values[i] = attn_selection_has_head(item->watched, &at)
-                        ? attn_measure_group_find(&item->group, measure, &at)
+                        ? attn_measure_group_find(&item->heads.group, measure, &at)
                         : (double)NAN;
     }
 }
@@ -671,16 +672,16 @@ static enum attn_status find_mixes(const struct attn_many_task *task, struct att
 {
     const size_t n = task->n_layer * task->n_head;
 
-    ATTN_TRY(ATTN_ALLOC(item->mixes, n, err));
+    ATTN_TRY(ATTN_ALLOC(item->heads.mixes, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_location at =
             attn_head_at(attn_selection_dims(item->watched), ATTN_SITE_PATTERN, i);
 
         if (attn_selection_has_head(item->watched, &at))
-            attn_head_mixes_find(item->mixing, &at, &item->mixes[i]);
+            attn_head_mixes_find(item->heads.mixing, &at, &item->heads.mixes[i]);
     }
-    attn_head_mixes_free(item->mixing);
-    item->mixing = NULL;
+    attn_head_mixes_free(item->heads.mixing);
+    item->heads.mixing = NULL;
     return ATTN_OK;
 }
 
@@ -692,13 +693,13 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     double *values;
 
     end_tokens(item);
-    if (item->mixing)
+    if (item->heads.mixing)
         ATTN_TRY(find_mixes(task, item, err));
     if (n == 0)
         return ATTN_OK;
-    item->measures = attn_alloc(n * n_cell, sizeof *item->measures, err);
-    item->exact = values = attn_alloc(n * n_cell, sizeof *item->exact, err);
-    if (!item->measures || !item->exact)
+    item->heads.measures = attn_alloc(n * n_cell, sizeof *item->heads.measures, err);
+    item->heads.exact = values = attn_alloc(n * n_cell, sizeof *item->heads.exact, err);
+    if (!item->heads.measures || !item->heads.exact)
         return ATTN_NO_MEMORY;
     for (int m = 0; m < ATTN_MOST_MEASURE; m++) {
         if ((task->options.measures & ATTN_MEASURE_BIT(m)) == 0)
@@ -707,8 +708,8 @@ static enum attn_status find_measures(const struct attn_many_task *task,
         values += n_cell;
     }
     for (size_t i = 0; i < n * n_cell; i++)
-        item->measures[i] = (float)item->exact[i];
-    attn_measure_group_release(&item->group);
+        item->heads.measures[i] = (float)item->heads.exact[i];
+    attn_measure_group_release(&item->heads.group);
     return ATTN_OK;
 }
 
@@ -722,9 +723,9 @@ void attn_many_item_report(const struct attn_many_task *task, const struct attn_
         .failure = item->failure,
         .n_token = item->n_row,
         .labels = item->run ? &item->run->labels : NULL,
-        .heads = {.measures = item->measures,
-                  .exact = item->exact,
-                  .mixes = item->mixes,
+        .heads = {.measures = item->heads.measures,
+                  .exact = item->heads.exact,
+                  .mixes = item->heads.mixes,
                   .which = task->options.measures,
                   .n_layer = task->n_layer,
                   .n_head = task->n_head},
@@ -816,16 +817,16 @@ void attn_many_item_release(struct attn_many_item *item)
 {
     end_tokens(item);
     attn_free(item->tokens.numbers);
-    attn_free(item->ids);
+    attn_free(item->part.ids);
     if (item->is_last)
-        attn_many_whole_free(item->whole);
-    attn_measure_group_release(&item->group);
-    attn_head_mixes_free(item->mixing);
-    attn_free(item->mixes);
+        attn_many_whole_free(item->part.whole);
+    attn_measure_group_release(&item->heads.group);
+    attn_head_mixes_free(item->heads.mixing);
+    attn_free(item->heads.mixes);
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
-    attn_free(item->measures);
-    attn_free(item->exact);
+    attn_free(item->heads.measures);
+    attn_free(item->heads.exact);
     attn_free(item->surprisal);
     attn_free(item->logits);
     attn_free(item->why);

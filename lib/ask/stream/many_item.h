@@ -58,16 +58,28 @@ struct attn_many_answer {
     struct attn_spaces spaces;
 };
 
+/* A window of a text. */
+struct attn_many_part {
+    struct attn_many_whole *whole; /* the text; NULL: the item is no window. The last owns it */
+    size_t shift, from;      /* as above; and the first token that is not in an earlier window */
+    int32_t *ids;            /* owns */
+    struct attn_input input; /* these ids */
+};
+
+/* What is measured of the heads of a text. */
+struct attn_many_heads {
+    struct attn_measure_group group; /* owns; computes the measures */
+    struct attn_head_mixes *mixing;  /* owns; or NULL */
+    struct attn_head_mix *mixes;     /* [L, H] owns; or NULL */
+    float *measures;                 /* [n_measure, L, H] owns; or NULL */
+    double *exact;                   /* [n_measure, L, H] owns; before they were rounded; or NULL */
+};
+
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
     struct attn_item *given; /* borrowed */
     bool is_second, is_last; /* which of the texts of a pair it is */
-    struct attn_many_whole
-        *whole;         /* its text, of which it is a window; or NULL. The last owns it */
-    size_t shift, from; /* of the window: see above, and the first token that is not in an earlier
-                           window */
-    int32_t *ids;       /* owns; the ids of the window */
-    struct attn_input window; /* these ids */
+    struct attn_many_part part;
 
     /* Set by attn_many_item_prepare: */
     enum attn_reason failure;
@@ -78,15 +90,11 @@ struct attn_many_item {
     size_t n_byte;          /* estimated bytes that it occupies from computing until release */
 
     /* Set while it is computed: */
-    struct attn_selection *watched;  /* owns; the selection of its trace */
-    struct attn_measure_group group; /* owns; computes the measures */
-    struct attn_head_mixes *mixing;  /* owns; or NULL */
-    struct attn_head_mix *mixes;     /* [L, H] owns; or NULL */
-    struct attn_capture *capture;    /* owns; or NULL */
-    float *measures;                 /* [n_measure, L, H] owns; or NULL */
-    double *exact;                   /* [n_measure, L, H] owns; before they were rounded; or NULL */
-    double *surprisal;               /* [n_token] owns; or NULL */
-    struct attn_token_text tokens;   /* owns `numbers`; for the reader of tokens */
+    struct attn_selection *watched; /* owns; the selection of its trace */
+    struct attn_many_heads heads;
+    struct attn_capture *capture;           /* owns; or NULL */
+    double *surprisal;                      /* [n_token] owns; or NULL */
+    struct attn_token_text tokens;          /* owns `numbers`; for the reader of tokens */
     const struct attn_token_reader *reader; /* borrowed; or NULL, like the next */
     void *reading;                          /* owns; its state */
     size_t position;                        /* the position whose logits are stored */
@@ -98,7 +106,7 @@ struct attn_many_item {
 
 static inline const struct attn_input *attn_many_item_input(const struct attn_many_item *item)
 {
-    return item->whole       ? &item->window
+    return item->part.whole  ? &item->part.input
            : item->is_second ? &item->given->other
                              : &item->given->input;
 }
