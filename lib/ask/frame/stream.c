@@ -64,7 +64,6 @@ struct attn_stream {
     bool has_dropped;    /* metrics of items were left out, as the earlier ones are not known */
     bool has_sums;       /* the sums of the earlier run were read, up to its last item */
     const char *chosen;  /* `chosen` of its items; or NULL */
-    double share;        /* share of the input that was computed; NaN: not known */
     double share_before; /* share of the input that earlier runs read */
     uint64_t n_all;      /* number of items of the input; 0: not known */
 };
@@ -652,7 +651,6 @@ static void report(struct attn_stream *stream, double share)
     const uint64_t n = stream->result.n_item;
     uint64_t n_all = stream->n_all;
 
-    stream->share = share;
     if (n_all < n)
         n_all = share > 0 ? (uint64_t)((double)n / share) : 0;
     if (!has_answers(stream) || (n > 0 && n_all > 0))
