@@ -245,16 +245,16 @@ static enum attn_status find_cells(struct attn_pair_split *split, struct attn_er
     split->keys.is_of_source = is_cross;
     split->queries.n_row = text->n;
     split->keys.n_row = of_keys->n;
-    split->is_query = attn_frame_alloc(frame, n_all, 1);
+    split->queries.is_named = attn_frame_alloc(frame, n_all, 1);
     split->queries.rows = attn_frame_alloc(frame, n_all, sizeof *split->queries.rows);
     ATTN_TRY(attn_frame_memory(frame, err));
-    split->is_key = split->is_query + text->n;
+    split->keys.is_named = split->queries.is_named + text->n;
     split->keys.rows = split->queries.rows + text->n;
-    ATTN_TRY(attn_positions_find(text, &split->names.queries, split->is_query, err));
-    ATTN_TRY(attn_positions_find(of_keys, &split->names.keys, split->is_key, err));
+    ATTN_TRY(attn_positions_find(text, &split->names.queries, split->queries.is_named, err));
+    ATTN_TRY(attn_positions_find(of_keys, &split->names.keys, split->keys.is_named, err));
     split->queries.n = 0;
     for (size_t i = 0; i < split->queries.n_row; i++)
-        if (split->is_query[i])
+        if (split->queries.is_named[i])
             split->queries.rows[split->queries.n++] = i;
     return ATTN_OK;
 }
@@ -284,7 +284,7 @@ static enum attn_status check_cells(struct attn_pair_split *split, struct attn_e
             const size_t i = split->queries.rows[q];
 
             last = split->is_seen[q * n + j] && j > last ? j : last;
-            if (split->is_key[j] && !split->is_seen[q * n + j])
+            if (split->keys.is_named[j] && !split->is_seen[q * n + j])
                 return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                    "`score` has the cell %zu>%zu, which head %s does not see: %s",
                                    i, j, attn_location_name(&split->at).text,
@@ -447,8 +447,8 @@ static void find_cells_mean(const struct attn_pair_split *split, bool has_produc
                 score += split->factor * (double)split->products[q * n + j];
             far += score;
             n_far++;
-            near += split->is_key[j] ? score : 0;
-            n_near += split->is_key[j];
+            near += split->keys.is_named[j] ? score : 0;
+            n_near += split->keys.is_named[j];
         }
         c[0] += near / (double)n_near / (double)n_query;
         c[1] += (near / (double)n_near - far / (double)n_far) / (double)n_query;

@@ -319,7 +319,7 @@ static void store_rows(struct attn_pair_split *split, struct attn_pair_side *sid
         return;
     }
     for (size_t q = 0; q <= n_query; q++) { /* at n_query the keys of the score */
-        const unsigned char *keys = q < n_query ? split->is_seen + q * n : split->is_key;
+        const unsigned char *keys = q < n_query ? split->is_seen + q * n : split->keys.is_named;
         double *mean =
             q < n_query ? split->far + index * size + q * width : split->near + index * width;
         size_t n_key = 0;

@@ -22,6 +22,7 @@ struct attn_pair_side {
     enum attn_site site;                  /* q or k, before that norm */
     enum attn_site rotated;               /* the same after norm and rotation */
     size_t head;                          /* among the heads of the map */
+    unsigned char *is_named;              /* [n_row] the score is of this position */
     size_t *rows;                         /* [n] positions, ascending */
     size_t n, n_row;                      /* n_row: positions in the text, or in the source */
     bool is_of_source;                    /* keys of a source, whose rows are one writer */
@@ -64,13 +65,12 @@ struct attn_pair_split {
     const struct attn_attribute_args *args;
     const struct attn_block_weights *weights; /* of the layer of the score */
     struct attn_pair_names names;
-    struct attn_location at;          /* the head */
-    size_t layer;                     /* the index of its layer of attention */
-    struct attn_pair_stack stack;     /* which has the head */
-    unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
-    float *products;                  /* [n_query, S] q k^T of the queries */
-    double *places;                   /* [n_query, S] what DeBERTa adds for positions, or 0 */
-    unsigned char *is_seen;           /* [n_query, S] keys that a query sees */
+    struct attn_location at;      /* the head */
+    size_t layer;                 /* the index of its layer of attention */
+    struct attn_pair_stack stack; /* which has the head */
+    float *products;              /* [n_query, S] q k^T of the queries; S is keys.n_row */
+    double *places;               /* [n_query, S] what DeBERTa adds for positions, or 0 */
+    unsigned char *is_seen;       /* [n_query, S] keys that a query sees */
     struct attn_pair_side queries, keys;
     struct attn_rotary rotary; /* its tables are owned by the frame */
     double factor;             /* factor of the scores */
