@@ -35,8 +35,7 @@ struct attn_derivative {
     struct attn_pass pass;        /* pass of a feed */
     struct attn_session *session; /* freed by attn_derivative_feed_both, then NULL */
     float *logits;                /* [2, V] */
-    size_t n_source;              /* 0 without a source that gets gradients */
-    float *source;                /* [S, d_source] source rows of the last feed; or NULL */
+    float *source;                /* [S, d_source] of the last feed, if the source gets gradients */
     struct attn_sequence read;    /* input of the encoder; borrows */
     struct attn_embedding_rows read_rows;
     const float *added; /* of the options */
@@ -155,11 +154,10 @@ static enum attn_status allocate(struct attn_derivative *made,
     const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
 
-    made->n_source = asked->has_source ? run->source.n : 0;
-    if (made->n_source > 0)
-        ATTN_TRY(ATTN_ALLOC(made->source, made->n_source * config->d_source, err));
-    if (made->n_source > 0 && !asked->encoder_gradients.on_event)
-        ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + made->n_source) * config->d_embed, err));
+    if (asked->has_source && run->source.n > 0)
+        ATTN_TRY(ATTN_ALLOC(made->source, run->source.n * config->d_source, err));
+    if (made->source && !asked->encoder_gradients.on_event)
+        ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + run->source.n) * config->d_embed, err));
     return ATTN_NEW(made->logits,
                     attn_alloc(ATTN_ANSWERS_MOST,
                                attn_answer_n_logit(made->answer) * sizeof *made->logits, err));
@@ -180,8 +178,8 @@ static enum attn_status create_tape(struct attn_derivative *made,
     options.swaps = asked->swaps;
     options.skips_zeros = asked->skips_zeros;
     options.source = made->source;
-    options.n_source = made->n_source;
-    options.needs_source = made->n_source > 0;
+    options.n_source = made->source ? run->source.n : 0;
+    options.needs_source = made->source;
     options.n_run = asked->n_run;
     options.reads_once = asked->is_for_both;
     made->text = attn_sequence_rows(&run->text);
@@ -190,7 +188,7 @@ static enum attn_status create_tape(struct attn_derivative *made,
                                           .on_event = asked->gradients.on_event,
                                           .user = asked->gradients.user};
     ATTN_TRY(attn_tape_prepare(&made->tape, run->model, &options, asked->kept_bytes, err));
-    return made->n_source > 0 && run->model->encoder ? add_encoder(made, asked, err) : ATTN_OK;
+    return made->source && run->model->encoder ? add_encoder(made, asked, err) : ATTN_OK;
 }
 
 static enum attn_status build(struct attn_derivative *made,
@@ -260,7 +258,7 @@ static enum attn_status feed_source(struct attn_derivative *derivative, const fl
                                     struct attn_error *err)
 {
     const struct attn_model *model = derivative->run->model;
-    const size_t n = derivative->n_source;
+    const size_t n = derivative->run->source.n;
 
     if (model->encoder)
         ATTN_TRY(
@@ -414,7 +412,7 @@ enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
     memcpy(derivative->gradient + n,
            tape->encoder ? attn_backward_embedding(tape->encoder)
                          : attn_backward_source(tape->backward),
-           derivative->n_source * d * sizeof(float));
+           derivative->run->source.n * d * sizeof(float));
     return ATTN_OK;
 }
 
