@@ -268,7 +268,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
     ATTN_TRY(ATTN_NEW(frame, make_frame(asking, err)));
     attn_stream_fill_request(asking->stream, result->item, &frame->request);
     frame->item = result->item;
-    frame->answer = result;
+    frame->answer = &result->answer;
     frame->fold = attn_stream_fold(asking->stream);
     status = take_item(asking, frame, err);
     if (status == ATTN_OK)
@@ -533,29 +533,25 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
 {
     ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
     if (frame->answer)
-        frame->answer->answer.chosen = attn_item_chosen(
+        frame->answer->chosen = attn_item_chosen(
             args->metric, attn_answer_metric_name(answer->metric), answer->has_foil);
     frame->spaces = answer->spaces;
     frame->asked = answer;
     return ATTN_OK;
 }
 
-/* Sets the metric of the unchanged run, the row "base", from REPLY. */
-static void find_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
-                             const struct attn_reply *reply)
-{
-    result->answer.metric = attn_answer_metric_name(asked->metric);
-    result->answer.row = "base";
-    result->answer.value = reply->value;
-    result->answer.has_right = attn_answer_is_judged(asked);
-    result->answer.right = reply->right;
-}
-
 void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
                             const struct attn_reply *reply)
 {
-    if (frame->answer)
-        find_answer_base(frame->answer, asked, reply);
+    struct attn_result_answer *found = frame->answer;
+
+    if (!found)
+        return;
+    found->metric = attn_answer_metric_name(asked->metric);
+    found->row = "base";
+    found->value = reply->value;
+    found->has_right = attn_answer_is_judged(asked);
+    found->right = reply->right;
 }
 
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
@@ -563,10 +559,10 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 {
     if (!frame->answer)
         return ATTN_OK;
-    ATTN_TRY(ATTN_NEW(frame->answer->answer.beside, attn_alloc(n, sizeof *numbers, err)));
+    ATTN_TRY(ATTN_NEW(frame->answer->beside, attn_alloc(n, sizeof *numbers, err)));
     for (size_t i = 0; i < n; i++)
-        frame->answer->answer.beside[i] = numbers[i];
-    frame->answer->answer.n_beside = n;
+        frame->answer->beside[i] = numbers[i];
+    frame->answer->n_beside = n;
     return ATTN_OK;
 }
 

@@ -202,20 +202,20 @@ struct attn_frame {
     const void *plan;            /* borrowed; plan of the procedure */
     /* borrowed; set if makes_runs: the procedure runs the items itself */
     struct attn_stream *stream;
-    const struct attn_item *item;     /* borrowed; the current item; or NULL */
-    struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
-    const struct attn_fold *fold;     /* borrowed; for an item: the table of all */
-    struct attn_run *run;             /* owns; the run of the request */
-    struct attn_run *other;           /* owns; a second run to compare with */
-    struct attn_selection *selection; /* owns; of the question, or of attn_derivative_select */
-    struct attn_capture *capture;     /* owns */
-    struct attn_session *session;     /* owns */
-    struct attn_trials trials;        /* owns */
-    struct attn_rows rows;            /* owns */
-    const struct attn_answer *asked;  /* borrowed; what attn_frame_find_answer found; or NULL */
-    struct attn_spaces spaces;        /* unusual spaces of the words in the question */
-    struct attn_store *store;         /* owns; the blocks of attn_frame_alloc */
-    bool lacks_memory;                /* an allocation failed; see attn_frame_memory */
+    const struct attn_item *item;      /* borrowed; the current item; or NULL */
+    struct attn_result_answer *answer; /* borrowed; for an item: results beside its rows */
+    const struct attn_fold *fold;      /* borrowed; for an item: the table of all */
+    struct attn_run *run;              /* owns; the run of the request */
+    struct attn_run *other;            /* owns; a second run to compare with */
+    struct attn_selection *selection;  /* owns; of the question, or of attn_derivative_select */
+    struct attn_capture *capture;      /* owns */
+    struct attn_session *session;      /* owns */
+    struct attn_trials trials;         /* owns */
+    struct attn_rows rows;             /* owns */
+    const struct attn_answer *asked;   /* borrowed; what attn_frame_find_answer found; or NULL */
+    struct attn_spaces spaces;         /* unusual spaces of the words in the question */
+    struct attn_store *store;          /* owns; the blocks of attn_frame_alloc */
+    bool lacks_memory;                 /* an allocation failed; see attn_frame_memory */
 };
 
 /* Lets PROCEDURE read the text of REQUEST as it is, without a note that it is no conversation. */

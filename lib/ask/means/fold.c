@@ -431,7 +431,7 @@ static enum attn_status add_to_pair(struct attn_fold *fold, const struct attn_it
                                     bool is_b, struct attn_error *err)
 {
     struct attn_fold_label *labels;
-    struct attn_item_result other = {.item = NULL};
+    struct attn_result_answer other;
     struct attn_fold_waiting *partner;
     enum attn_status status;
 
@@ -444,10 +444,9 @@ static enum attn_status add_to_pair(struct attn_fold *fold, const struct attn_it
     }
     fold->pairing.n_single--;
     fold->pairing.n_pair++;
-    other.answer.rows = partner->table;
-    other.answer.beside = partner->more;
-    status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, result, err)
-                  : attn_fold_group_add(fold, &labels, result, &other, err);
+    other = (struct attn_result_answer){.rows = partner->table, .beside = partner->more};
+    status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, &result->answer, err)
+                  : attn_fold_group_add(fold, &labels, &result->answer, &other, err);
     free_waiting(partner, fold->n_copied);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
@@ -646,14 +645,14 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
     return ATTN_OK;
 }
 
-/* Checks all of RESULT that comes before its rows. */
-static enum attn_status check_item(const struct attn_fold *fold,
-                                   const struct attn_item_result *result, struct attn_error *err)
+/* Checks all of the ANSWER about ITEM that comes before its rows. */
+static enum attn_status check_item(const struct attn_fold *fold, const struct attn_item *item,
+                                   const struct attn_result_answer *answer, struct attn_error *err)
 {
-    const char *chosen = result->answer.chosen;
+    const char *chosen = answer->chosen;
     bool is_of_right;
 
-    ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
+    ATTN_TRY(attn_fold_labels_check(fold, item, err));
     if (!atomic_load(&fold->has_first) || !chosen || !fold->chosen ||
         strcmp(chosen, fold->chosen) == 0)
         return ATTN_OK;
@@ -675,11 +674,11 @@ static enum attn_status with_hint(enum attn_status status, const struct attn_fol
     return status;
 }
 
-enum attn_status attn_fold_check_size(const struct attn_fold *fold,
-                                      const struct attn_item_result *result, size_t n_row,
+enum attn_status attn_fold_check_size(const struct attn_fold *fold, const struct attn_item *item,
+                                      const struct attn_result_answer *answer, size_t n_row,
                                       size_t n_column, struct attn_error *err)
 {
-    ATTN_TRY(check_item(fold, result, err));
+    ATTN_TRY(check_item(fold, item, answer, err));
     return atomic_load(&fold->has_first)
                ? with_hint(check_size(fold, n_row, n_column, err), fold, err)
                : ATTN_OK;
@@ -690,7 +689,7 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
 {
     if (!result->answer.rows || !fold->first)
         return attn_fold_labels_check(fold, result->item, err);
-    ATTN_TRY(check_item(fold, result, err));
+    ATTN_TRY(check_item(fold, result->item, &result->answer, err));
     return with_hint(check_rows(fold, result->answer.rows, err), fold, err);
 }
 
@@ -721,7 +720,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     if (fold->pairing.of.label)
         return add_to_pair(fold, result, side == 1, err);
     ATTN_TRY(ATTN_NEW(labels, attn_fold_labels_copy(fold, result->item, err)));
-    status = attn_fold_group_add(fold, &labels, result, NULL, err);
+    status = attn_fold_group_add(fold, &labels, &result->answer, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
 }

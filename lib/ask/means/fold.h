@@ -74,11 +74,12 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *
 enum attn_status attn_fold_check(const struct attn_fold *fold,
                                  const struct attn_item_result *result, struct attn_error *err);
 
-/* Like attn_fold_check, before RESULT has its table, which will have N_ROW rows of N_COLUMN
- * columns. Items on other threads may be added meanwhile; until the first one was, every size fits.
+/* Like attn_fold_check, before the ANSWER about ITEM has its table, which will have N_ROW rows of
+ * N_COLUMN columns. Items on other threads may be added meanwhile; until the first one was, every
+ * size fits.
  */
-enum attn_status attn_fold_check_size(const struct attn_fold *fold,
-                                      const struct attn_item_result *result, size_t n_row,
+enum attn_status attn_fold_check_size(const struct attn_fold *fold, const struct attn_item *item,
+                                      const struct attn_result_answer *answer, size_t n_row,
                                       size_t n_column, struct attn_error *err);
 
 /* Adds RESULT. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */

@@ -341,13 +341,12 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
 }
 
 enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
-                                     const struct attn_item_result *a,
-                                     const struct attn_item_result *b, struct attn_error *err)
+                                     const struct attn_result_answer *a,
+                                     const struct attn_result_answer *b, struct attn_error *err)
 {
     const struct attn_fold_label *cluster = *labels + fold->n_label;
-    struct item_rows rows[2] = {
-        {.table = a->answer.rows, .beside = a->answer.beside},
-        {.table = b ? b->answer.rows : NULL, .beside = b ? b->answer.beside : NULL}};
+    struct item_rows rows[2] = {{.table = a->rows, .beside = a->beside},
+                                {.table = b ? b->rows : NULL, .beside = b ? b->beside : NULL}};
     struct attn_fold_group *group = NULL;
     enum attn_status status = ATTN_OK;
 

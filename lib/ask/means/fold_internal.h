@@ -188,8 +188,8 @@ double attn_fold_number_of(const struct attn_cell *cell);
 /* Adds A or, if B is not NULL, the difference B - A to the group with *LABELS. A new group takes
  * ownership, and *LABELS becomes NULL. */
 enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
-                                     const struct attn_item_result *a,
-                                     const struct attn_item_result *b, struct attn_error *err);
+                                     const struct attn_result_answer *a,
+                                     const struct attn_result_answer *b, struct attn_error *err);
 
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
 

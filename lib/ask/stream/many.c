@@ -265,7 +265,7 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
         result = item->answer->result;
     else
         attn_many_item_report(many->task, item, &result);
-    if (result.is_general)
+    if (result.answer.is_general)
         return attn_error_copy(err, &result.err);
     result.is_followed = is_followed;
     if (many->calls->find)
@@ -398,8 +398,8 @@ static enum attn_status answer(void *user, struct attn_window *window, int worke
         result->err = why;
         if (why.status != ATTN_OK)
             result->failure = attn_item_reason(&why);
-        result->is_general =
-            why.status != ATTN_OK && (result->is_general || !is_of_item(why.status, &why));
+        result->answer.is_general =
+            why.status != ATTN_OK && (result->answer.is_general || !is_of_item(why.status, &why));
     }
     attn_window_finish(window, number, n);
     return ATTN_OK;

@@ -81,6 +81,7 @@ struct attn_result_heads {
 
 /* The answer of a question about an item. */
 struct attn_result_answer {
+    bool is_general;         /* if it failed: every item would fail with this error */
     size_t position;         /* the position of the text that is read */
     struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */
     double *beside;          /* [n_beside] numbers beside the rows, as many for each item */
@@ -102,7 +103,6 @@ struct attn_item_result {
     bool is_second, is_last;    /* which of the texts of a pair it is */
     bool is_followed;           /* the next result is finished, and follows at once */
     enum attn_reason failure;   /* why it failed; NONE: it did not */
-    bool is_general;            /* if it failed: every item would fail with this error */
     struct attn_error err;      /* the message of the failure */
     struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
     const struct attn_run *run; /* the run of the text, or of its last window; NULL if it failed */

@@ -2197,6 +2197,7 @@ attn_result_heads._fields_ = [
     ("later", c_void_p * 4),
 ]
 attn_result_answer._fields_ = [
+    ("is_general", c_bool),
     ("position", c_size_t),
     ("rows", c_void_p),
     ("beside", POINTER(c_double)),
@@ -2215,7 +2216,6 @@ attn_item_result._fields_ = [
     ("is_last", c_bool),
     ("is_followed", c_bool),
     ("failure", c_int),
-    ("is_general", c_bool),
     ("err", attn_error),
     ("spaces", c_void_p),
     ("run", c_void_p),

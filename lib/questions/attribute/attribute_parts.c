@@ -130,12 +130,12 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     split->model =
         (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
     if (frame->answer) {
-        frame->answer->answer.metric =
+        frame->answer->metric =
             attn_answer_metric_name(answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT);
-        frame->answer->answer.row = "model";
-        frame->answer->answer.value = split->model;
-        frame->answer->answer.has_right = answer->has_foil;
-        frame->answer->answer.right = answer->has_foil ? attn_answer_right(answer, logits) : 0;
+        frame->answer->row = "model";
+        frame->answer->value = split->model;
+        frame->answer->has_right = answer->has_foil;
+        frame->answer->right = answer->has_foil ? attn_answer_right(answer, logits) : 0;
     }
     return ATTN_OK;
 }

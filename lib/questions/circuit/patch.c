@@ -669,7 +669,7 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
 static enum attn_status expect(const struct attn_frame *frame, size_t n_row, struct attn_error *err)
 {
     return frame->fold
-               ? attn_error_at(attn_fold_check_size(frame->fold, frame->answer, n_row,
+               ? attn_error_at(attn_fold_check_size(frame->fold, frame->item, frame->answer, n_row,
                                                     attn_table_n_column(frame->rows.table), err),
                                ATTN_STAGE_INPUT, err)
                : ATTN_OK;

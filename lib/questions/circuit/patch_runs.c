@@ -326,7 +326,7 @@ void attn_patch_report_base(struct attn_patching *patch)
     attn_frame_report_base(&patch->frame, &patch->answer,
                            is_base ? &patch->base_reply : &patch->source_reply);
     if (patch->frame.answer && !is_base)
-        patch->frame.answer->answer.row = "source";
+        patch->frame.answer->row = "source";
 }
 
 enum attn_status attn_patch_read_source(struct attn_patching *patch, struct attn_error *err)

@@ -173,7 +173,7 @@ static void report_metric(const struct attn_heads_run *heads)
 
     if (heads->frame.answer &&
         (answer->metric == ATTN_ANSWER_AUTO || (heads->args->effects & ATTN_HEADS_DIRECT)))
-        heads->frame.answer->answer.chosen =
+        heads->frame.answer->chosen =
             attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB);
 }
 

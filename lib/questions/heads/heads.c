@@ -633,7 +633,7 @@ static enum attn_status report(struct attn_heads_run *heads, struct attn_error *
         attn_heads_fill_beside(heads, more);
     if (attn_heads_have_ablation(heads->args)) {
         attn_frame_report_base(frame, &heads->answer, &frame->trials.base);
-        frame->answer->answer.has_right &= heads->has_right && !isnan(frame->answer->answer.right);
+        frame->answer->has_right &= heads->has_right && !isnan(frame->answer->right);
     }
     return n > 0 ? attn_frame_report_more(frame, more, n, err) : ATTN_OK;
 }

@@ -741,17 +741,17 @@ static enum attn_status read_heads(struct attn_lens_run *lens, struct attn_error
 static void report_last(struct attn_lens_run *lens)
 {
     const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
-    struct attn_item_result *result = lens->frame.answer;
+    struct attn_result_answer *result = lens->frame.answer;
 
-    result->answer.metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
-                                                    : has_p  ? ATTN_ANSWER_LOG_PROB
-                                                             : ATTN_ANSWER_LOGIT);
-    result->answer.row = "model";
-    result->answer.value = has_foil ? lens->values[ATTN_LENS_DIFFERENCE]
-                           : has_p  ? attn_log(lens->values[ATTN_LENS_PROB])
-                                    : lens->values[ATTN_LENS_LOGIT];
-    result->answer.has_right = has_foil || attn_answer_is_judged(&lens->answer);
-    result->answer.right = lens->values[ATTN_LENS_RIGHT];
+    result->metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                             : has_p  ? ATTN_ANSWER_LOG_PROB
+                                                      : ATTN_ANSWER_LOGIT);
+    result->row = "model";
+    result->value = has_foil ? lens->values[ATTN_LENS_DIFFERENCE]
+                    : has_p  ? attn_log(lens->values[ATTN_LENS_PROB])
+                             : lens->values[ATTN_LENS_LOGIT];
+    result->has_right = has_foil || attn_answer_is_judged(&lens->answer);
+    result->right = lens->values[ATTN_LENS_RIGHT];
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
