@@ -48,7 +48,7 @@ $(TEST_OBJECTS): CPPFLAGS_ALL += @$(BUILD)/check.cflags
 $(BUILD)/tests/unit/public_calls.h: tests/tools/list_calls.sh tests/install/symbols lib/folders $(wildcard lib/*.h lib/*/*/*.h lib/*/*/*/*.h)
 	@mkdir -p $(@D) && CC="$(CC)" tests/tools/list_calls.sh >$@
 $(BUILD)/tests/unit/test_callers_mistakes.o: $(BUILD)/tests/unit/public_calls.h
-$(BUILD)/tests/unit/test_callers_mistakes.o: CPPFLAGS_ALL += -I$(BUILD)
+$(BUILD)/tests/unit/test_callers_mistakes.%: CPPFLAGS_ALL += -I$(BUILD)
 
 # One program has all unit tests and runs the file of its name. A single file that is asked for is linked alone: it does not
 # wait for the others.
