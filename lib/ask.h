@@ -12,6 +12,7 @@
 #include "model/model_extra.h"
 #include "run/host_extra.h"
 #include "run/item_extra.h"
+#include "run/prepared_extra.h"
 #include "tokenizer/tokenizer_extra.h"
 
 /* Places, sites and rows */

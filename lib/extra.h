@@ -46,6 +46,7 @@
 #include "measures/measure.h"
 #include "measures/head_cards.h"
 #include "run/item.h"
+#include "stream/item_result.h"
 #include "stream/many.h"
 #include "stream/items.h"
 #include "stream/each.h"

@@ -31,6 +31,7 @@
 #include "frame/table_names.h"
 #include "means/fold.h"
 #include "means/rows.h"
+#include "run/prepared_extra.h"
 #include "run/request.h"
 #include "run/run_extra.h"
 #include "stream/many.h"

@@ -15,6 +15,7 @@
 #include "run/host_internal.h"
 #include "run/item_extra.h"
 #include "run/layer_attention.h"
+#include "run/prepared_extra.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/run_extra.h"

@@ -1046,10 +1046,6 @@ class attn_item(Structure):
     pass
 
 
-class attn_many_options(Structure):
-    pass
-
-
 class attn_result_heads(Structure):
     pass
 
@@ -1059,6 +1055,10 @@ class attn_result_answer(Structure):
 
 
 class attn_item_result(Structure):
+    pass
+
+
+class attn_many_options(Structure):
     pass
 
 
@@ -2172,21 +2172,6 @@ attn_item._fields_ = [
     ("row_labels", POINTER(attn_item_label)),
     ("n_row_label", c_size_t),
 ]
-attn_many_options._fields_ = [
-    ("size", c_size_t),
-    ("request", POINTER(attn_request)),
-    ("measures", c_uint64),
-    ("keeps_tensors", c_bool),
-    ("has_surprisal", c_bool),
-    ("n_window", c_size_t),
-    ("n_window_byte", c_size_t),
-    ("has_logits", c_bool),
-    ("has_mixes", c_bool),
-    ("is_serial", c_bool),
-    ("stride", c_size_t),
-    ("tokens", c_void_p),
-    ("is_only", c_bool),
-]
 attn_result_heads._fields_ = [
     ("measures", POINTER(c_float)),
     ("exact", POINTER(c_double)),
@@ -2229,6 +2214,21 @@ attn_item_result._fields_ = [
     ("logits", POINTER(c_float)),
     ("heads", attn_result_heads),
     ("answer", attn_result_answer),
+]
+attn_many_options._fields_ = [
+    ("size", c_size_t),
+    ("request", POINTER(attn_request)),
+    ("measures", c_uint64),
+    ("keeps_tensors", c_bool),
+    ("has_surprisal", c_bool),
+    ("n_window", c_size_t),
+    ("n_window_byte", c_size_t),
+    ("has_logits", c_bool),
+    ("has_mixes", c_bool),
+    ("is_serial", c_bool),
+    ("stride", c_size_t),
+    ("tokens", c_void_p),
+    ("is_only", c_bool),
 ]
 attn_item_calls._fields_ = [
     ("next", attn_next_fn),
@@ -2795,10 +2795,6 @@ FUNCTIONS = {
     "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_run_open": (c_int, [c_void_p, c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_run_attention": (POINTER(attn_attention), [c_void_p]),
-    "attn_run_edits": (POINTER(attn_edit), [c_void_p, c_int, POINTER(c_size_t)]),
-    "attn_run_find_answer": (c_int, [c_void_p, POINTER(attn_answer_args), c_void_p, POINTER(attn_error)]),
     "attn_request_params_find": (POINTER(attn_param_list), [c_char_p]),
     "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),

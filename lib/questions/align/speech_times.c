@@ -9,7 +9,7 @@
 #include "frame/text_words.h"
 #include "means/rows.h"
 #include "model/model_internal.h"
-#include "run/run_extra.h"
+#include "run/prepared_extra.h"
 #include "sound/speech.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -7,7 +7,7 @@
 #include "frame/asked.h"
 #include "means/rows.h"
 #include "predict/prediction.h"
-#include "run/run_extra.h"
+#include "run/prepared_extra.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "run/run_extra.h"
+#include "run/prepared_extra.h"
 #include "trace/places_extra.h"
 #include "trials/readout.h"
 #include "trials/trial.h"

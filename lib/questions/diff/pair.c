@@ -10,7 +10,7 @@
 #include "means/rows.h"
 #include "pictures/table_view.h"
 #include "predict/prediction.h"
-#include "run/run_extra.h"
+#include "run/prepared_extra.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 

@@ -14,14 +14,16 @@
  *                    them; on keys that are neither these nor less than n_near away, over the rows
  *                    that have such keys (Xiao et al. 2309.17453)
  *     retrieval, needle_mass, n_retrieval     with probe.is_needle: the share of the rows of the
- * second needle whose largest weight is on the token to be copied; the mean weight there; the
- * number of these rows (Wu et al. 2404.15574, whose model generates the copy) rest_CLASS     with
- * has_shares: the part of each class of measures/head_mix.h in what is not parked weight,
- * percentile     with from and to: mean over the rows of `from` of the weight on the columns of
- * `to`; the share of all pairs of a word and an earlier word whose weight in this head is smaller.
- * In layers that attend to a source, `to` is in the source, and a pair is a word of the text and a
- * word of the source change         change of the metric when the head's z is zero
- * (ablate/ablate.h)
+ *                    second needle whose largest weight is on the token to be copied; the mean
+ *                    weight there; the number of these rows (Wu et al. 2404.15574, whose model
+ *                    generates the copy)
+ *     rest_CLASS     with has_shares: the part of each class of measures/head_mix.h in what is not
+ *                    parked
+ *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
+ *                    columns of `to`; the share of all pairs of a word and an earlier word whose
+ *                    weight in this head is smaller. In layers that attend to a source, `to` is in
+ *                    the source, and a pair is a word of the text and a word of the source
+ *     change         change of the metric when the head's z is zero (ablate/ablate.h)
  *
  * With `effects` it has what the head does for the answer: direct, what it writes to the logit
  * (attribute/attribute.h); ablated, which is `change`; patched, the change by its z in the run of

@@ -16,8 +16,8 @@
 #include "frame/asked.h"
 #include "input/sequence.h"
 #include "params/param_internal.h"
+#include "run/prepared_extra.h"
 #include "run/run.h"
-#include "run/run_extra.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 
