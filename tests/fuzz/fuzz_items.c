@@ -9,6 +9,7 @@
  */
 #include "base/buffer.h"
 #include "base/text/escape.h"
+#include "run/run_internal.h"
 #include "stream/items_internal.h"
 #include "tests/fuzz/fuzz.h"
 

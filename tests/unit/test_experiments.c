@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "extra.h"
 #include "frame/parts.h"
+#include "run/prepared_extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"
 #include "tests/support/kept.h"

@@ -2,6 +2,7 @@
  * and pipes. */
 #include "extra.h"
 #include "frame/question_internal.h"
+#include "run/run_internal.h"
 #include "stream/items_internal.h"
 #include "stream/record_keys_internal.h"
 #include "tests/support/suite.h"
