@@ -6,7 +6,6 @@
 #include "base/status_internal.h"
 #include "frame/frame.h"
 #include "trace/capture.h"
-#include "trace/trace_internal.h"
 #include "trials/trial.h"
 
 #include <math.h>
@@ -61,7 +60,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attn_frame *frame = &((struct reach *)state)->frame;
-    const struct attn_watch watch = {.selection = frame->run->selection,
+    const struct attn_watch watch = {.selection = attn_asked_selection(frame->run),
                                      .capture = &frame->capture};
 
     return attn_watch(frame->run, &watch, err);
@@ -87,7 +86,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_frame *frame = &((struct reach *)state)->frame;
     const struct attn_reach_args *args = frame->args;
-    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
+    const struct attn_dims *dims = attn_asked_dims(frame->run);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     while (attn_dims_next_head(dims, &at)) {
@@ -97,7 +96,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         if (attn_location_is_cross(dims, &at))
             continue;
         row[REACH] =
-            attn_cell_real_or_missing(measure(pattern, frame->run->text.n, args->n_skipped));
+            attn_cell_real_or_missing(measure(pattern, attn_asked_n(frame->run), args->n_skipped));
         attn_location_put(&at, &row[STACK]);
         ATTN_TRY(attn_frame_append(frame, row, err));
     }

@@ -2,6 +2,7 @@
 #include "attn.h"
 #include "base/buffer.h"
 #include "formats/ndarray.h"
+#include "run/run_internal.h"
 #include "stream/record_reader.h"
 #include "tests/support/suite.h"
 
