@@ -103,6 +103,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+extern const struct attn_question attn_question_reach;
+
 static const struct attn_procedure procedure = {
     .table = {.name = "reach",
               .columns = columns,

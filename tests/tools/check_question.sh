@@ -34,7 +34,7 @@ cd "$scratch"
 
 # The change. An array and a site count as later ones, too, as the column `reach` does (`since`).
 sed -i 's/{.name = "layer"}/{.name = "layer", .since = 1}/; s/N_SITE_OF_1_0 = 101/N_SITE_OF_1_0 = 19/' \
-    lib/questions/stream/record_joined.c
+    lib/ask/stream/record_joined.c
 mkdir lib/questions/reach
 cp tests/questions/reach.c lib/questions/reach/reach.c
 sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/parts.h

@@ -38,8 +38,8 @@ ATTN_API size_t attn_asked_n(const struct attn_run *run);
 /* Returns the text of the token at POSITION; missing if tokens have no texts. */
 ATTN_API struct attn_cell attn_asked_token(const struct attn_run *run, size_t position);
 
-/* Return the sizes of the tensors of the run, and those of STACK: of a tower or an encoder before
- * the text, or the first. Borrowed. */
+/* Return the sizes of the tensors of the run, borrowed. The second returns those of STACK: of the
+ * tower or the encoder that runs before the text, if it is one, else the same. */
 ATTN_API const struct attn_dims *attn_asked_dims(const struct attn_run *run);
 ATTN_API const struct attn_dims *attn_asked_stack_dims(const struct attn_run *run,
                                                        enum attn_model_stack stack);
