@@ -250,7 +250,7 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
 
 const struct attn_live *attn_live_of(const struct attn_live_files *files)
 {
-    return &files->live;
+    return files ? &files->live : NULL;
 }
 
 uint64_t attn_live_n_byte(const struct attn_live_files *files)
