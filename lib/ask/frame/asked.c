@@ -86,24 +86,12 @@ enum attn_status attn_asked_positions(const struct attn_run *run,
     return ATTN_OK;
 }
 
-enum attn_attention_kind attn_asked_kind(const struct attn_run *run, const struct attn_location *at)
-{
-    return run->attention.layers[attn_location_index(at)].kind;
-}
-
 bool attn_asked_is_changed(const struct attn_run *run, const struct attn_location *at)
 {
     return attn_edits_touch(run->edits.items, run->edits.n, at);
 }
 
-bool attn_asked_has(const struct attn_run *run, const struct attn_location *at)
+bool attn_asked_has(const struct attn_dims *dims, const struct attn_location *at)
 {
-    const struct attn_dims *dims = attn_asked_dims(run);
-
     return attn_sites_have(dims->sites, at->site) && !attn_location_is_lacking(dims, at);
-}
-
-bool attn_asked_is_dropped(const struct attn_run *run)
-{
-    return run->attention.layers[0].dropout > 0;
 }

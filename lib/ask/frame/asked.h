@@ -3,7 +3,6 @@
 #ifndef ATTN_FRAME_ASKED_H
 #define ATTN_FRAME_ASKED_H
 
-#include "attention/kind.h"
 #include "run/host_extra.h"
 #include "tables/table.h"
 #include "trace/lists.h"
@@ -19,8 +18,8 @@ struct attn_run;
 struct attn_sequence; /* input/sequence.h */
 struct attn_tokenizer;
 
-/* Return what the run is of, borrowed: its host, the model, the tokenizers of text and source, what
- * is selected, the request. The model is NULL for arrays, a tokenizer if there is none. */
+/* Return the host of the run, the model, the tokenizers of text and source, the selection and the
+ * request; all are borrowed. The model is NULL for arrays. A tokenizer is NULL if there is none. */
 ATTN_API struct attn_host *attn_asked_host(const struct attn_run *run);
 ATTN_API const struct attn_model *attn_asked_model(const struct attn_run *run);
 ATTN_API const struct attn_tokenizer *attn_asked_tokenizer(const struct attn_run *run);
@@ -44,7 +43,8 @@ ATTN_API const struct attn_dims *attn_asked_dims(const struct attn_run *run);
 ATTN_API const struct attn_dims *attn_asked_stack_dims(const struct attn_run *run,
                                                        enum attn_model_stack stack);
 
-/* Returns the conversation that the text is; without messages if it is none. Borrowed. */
+/* Returns the conversation from which the text was made, borrowed. It has no messages if the text
+ * was made from none. */
 ATTN_API const struct attn_chat_text *attn_asked_chat(const struct attn_run *run);
 
 /* Sets FLAGS [T] of the positions that LIST names to 1; if it is not given, of all that the
@@ -54,15 +54,10 @@ ATTN_API enum attn_status attn_asked_positions(const struct attn_run *run,
                                                const char *label, unsigned char *flags,
                                                struct attn_error *err);
 
-/* Returns the kind of attention of the layer of AT. */
-ATTN_API enum attn_attention_kind attn_asked_kind(const struct attn_run *run,
-                                                  const struct attn_location *at);
+/* Whether DIMS, those of a run or of a config, have the tensor AT. */
+ATTN_API bool attn_asked_has(const struct attn_dims *dims, const struct attn_location *at);
 
-/* Whether an edit of the request changes the tensor AT, and whether a run has it at all. */
+/* Whether an edit of the request changes the tensor AT. */
 ATTN_API bool attn_asked_is_changed(const struct attn_run *run, const struct attn_location *at);
-ATTN_API bool attn_asked_has(const struct attn_run *run, const struct attn_location *at);
-
-/* Whether weights of the pattern are dropped at random. */
-ATTN_API bool attn_asked_is_dropped(const struct attn_run *run);
 
 #endif

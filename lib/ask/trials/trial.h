@@ -27,7 +27,7 @@ enum attn_watched { ATTN_WATCH_TEXT, ATTN_WATCH_ENCODER, ATTN_WATCH_BOTH };
 struct attn_watch_places {
     const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
     const struct attn_head_list *heads;       /* not given or NULL: all */
-    const struct attn_number_list *queries;   /* without words; likewise */
+    const struct attn_number_list *queries;   /* without words; not given or NULL: all */
     size_t first_query, n_query;              /* these instead; n_query 0: no */
 };
 

@@ -93,8 +93,8 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);
 
-/* Lists all models in a table, whose columns say what they are (tables/column.h). Reads configs and
- * the headers of weight files. Fails only for lack of memory. The caller frees *table. */
+/* Lists all models in a table; `help` of each column says what it is. Reads configs and the headers
+ * of weight files. Fails only for lack of memory. The caller frees *table. */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);
 

@@ -38,7 +38,7 @@ struct text_words {
     const struct attn_talk_span *messages; /* [n_message] */
     size_t n_message;
     const size_t *begin, *end; /* [n] byte offsets of the tokens */
-    /* Tokens that are single letters, and what they are; NULL: no token is named so. */
+    /* If tokens are single letters: their texts, and what one is called; else NULL. */
     const struct attn_token_bytes *letters;
     const char *letter;
     /* Texts of the tokens, to find tokens that the tokenizer added, which have no bytes in the

@@ -1,5 +1,5 @@
-/* run_pass.h - the passes of a run, for those that make them themselves: what they feed, with which
- * options, and in which scope they are asked. */
+/* run_pass.h - the inputs, options and scope of the passes of a run, for rooms that make passes
+ * themselves. */
 #pragma once
 
 #include "input/before.h"

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "base/text/given.h"
 #include "base/text/number.h"
+#include "frame/asked.h"
 #include "frame/questions_internal.h"
 #include "gradient/backward.h"
 #include "model/config_internal.h"
@@ -378,7 +379,7 @@ static bool layer_has_neurons(const struct attn_ablate_args *args, const struct 
                                      .layer = args->layer,
                                      .site = ATTN_SITE_MLP_POST};
 
-    return attn_sites_have(dims.sites, at.site) && !attn_location_is_lacking(&dims, &at);
+    return attn_asked_has(&dims, &at);
 }
 
 /* Checks ARGS for parts of the tower of MODEL. */

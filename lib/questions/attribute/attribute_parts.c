@@ -97,7 +97,7 @@ static const struct attn_dims *dims_of(const struct logit_split *split)
 /* Returns the sites from which z is computed: the values and the weights. */
 static struct attn_site_set pattern_sites(const struct logit_split *split)
 {
-    const bool is_dropped = attn_asked_is_dropped(split->frame.run);
+    const bool is_dropped = attn_run_attention(split->frame.run)[0].dropout > 0;
 
     return ATTN_SITES(ATTN_SITE_V, is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }

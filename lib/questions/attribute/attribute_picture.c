@@ -33,8 +33,9 @@ struct picture_attribution {
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     const struct attn_picture_prompt *seen;
-    size_t n, d, n_cell; /* positions, width of a row, cells of all pictures */
-    size_t n_block;      /* 1 + n_deep: the rows, and those that DeepStack adds */
+    const struct attn_before *before; /* borrowed from the run; makes the rows of pictures */
+    size_t n, d, n_cell;              /* positions, width of a row, cells of all pictures */
+    size_t n_block;                   /* 1 + n_deep: the rows, and those that DeepStack adds */
     /* [n_block, n, d] the rows, those of the baseline, and a point between them */
     float *e, *b, *x;
     float *deep;         /* [n_deep, n, d] the gradients of DeepStack's rows at the last point */
@@ -99,8 +100,7 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
     const struct picture_attribution *a = user;
 
     (void)err;
-    attn_before_keep_deep(attn_run_before(a->frame.run).before, event,
-                          a->n_block > 1 ? a->deep : NULL);
+    attn_before_keep_deep(a->before, event, a->n_block > 1 ? a->deep : NULL);
     return ATTN_OK;
 }
 
@@ -117,6 +117,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     a->args = frame->args;
     a->seen = &text->seen;
+    a->before = attn_run_before(frame->run).before;
     answer = a->args->answer;
     if (a->seen->n_picture == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

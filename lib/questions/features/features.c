@@ -250,7 +250,7 @@ static enum attn_status check_tensor(const struct attn_model *model, const struc
     width = attn_site_width(at->site, &own) * (is_whole ? n_head : 1);
     if ((is_z ? !is_whole && (size_t)at->head >= n_head
               : at->head != ATTN_ALL_HEADS || attn_site_layout(at->site) != ATTN_LAYOUT_VECTOR) ||
-        !attn_sites_have(dims.sites, at->site) || attn_location_is_lacking(&dims, at))
+        !attn_asked_has(&dims, at))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no rows of %s", name.text,
                            attn_dictionary_tensor(at).text);
     if (width != plan->dictionary->d)
@@ -634,13 +634,14 @@ static enum attn_status check_sum(const struct features *f, const struct attn_lo
 {
     const struct attn_run *run = f->frame.run;
     const struct attn_location *z = &f->plan->at;
-    const struct attn_location v = attn_location_in(attn_asked_dims(run), z, ATTN_SITE_V);
-    const enum attn_attention_kind kind = attn_asked_kind(run, z);
+    const struct attn_dims *dims = attn_asked_dims(run);
+    const struct attn_location v = attn_location_in(dims, z, ATTN_SITE_V);
+    const enum attn_attention_kind kind = attn_run_attention(run)[attn_location_index(z)].kind;
     const char *what = f->frame.config->has_attn_gate   ? "a gate is behind it"
                        : kind == ATTN_ATTENTION_LINEAR  ? "attention is linear"
                        : kind == ATTN_ATTENTION_LOWRANK ? "attention is low-rank"
                        : attn_asked_is_changed(run, z)  ? "an intervention changes it"
-                       : !attn_asked_has(run, &v) || !attn_asked_has(run, pattern)
+                       : !attn_asked_has(dims, &v) || !attn_asked_has(dims, pattern)
                            ? "the layer has no values of its own"
                            : NULL;
 
@@ -688,7 +689,7 @@ static enum attn_status append_parts(struct features *f, size_t row, size_t i, c
 static enum attn_status ask_parts(struct features *f, struct attn_error *err)
 {
     const struct attn_run *run = f->frame.run;
-    const bool is_dropped = attn_asked_is_dropped(run);
+    const bool is_dropped = attn_run_attention(run)[0].dropout > 0;
     const struct attn_location pattern =
         attn_location_in(attn_asked_dims(run), &f->plan->at,
                          is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
