@@ -57,6 +57,23 @@ void attn_readout_before_norm(const struct attn_config *config,
     }
 }
 
+void attn_readout_mean(const struct attn_matrix *unembed, float *panel, double *sums, double *mean)
+{
+    enum { WIDTH = ATTN_READOUT_PANEL };
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t d = unembed->n_row, n = unembed->n_col;
+
+    memset(sums, 0, d * WIDTH * sizeof *sums);
+    for (size_t first = 0; first < n; first += WIDTH) {
+        kernels->pack_panel(unembed, first, n - first < WIDTH ? n - first : WIDTH, WIDTH, panel);
+        for (size_t i = 0; i < d * WIDTH; i++)
+            sums[i] += (double)panel[i];
+    }
+    memset(mean, 0, d * sizeof *mean);
+    for (size_t i = 0; i < d * WIDTH; i++)
+        mean[i / WIDTH] += sums[i] / (double)n;
+}
+
 /* Returns Ev of the layer of OUT. */
 static size_t value_width(const struct attn_config *config, const struct attn_matrix *out)
 {

@@ -22,6 +22,12 @@ void attn_readout_before_norm(const struct attn_config *config,
                               const struct attn_norm_weights *norm, double scale, size_t n,
                               double *factors, double *map);
 
+enum { ATTN_READOUT_PANEL = 16 };
+
+/* Sets MEAN [n_row] to the mean of the columns of UNEMBED: the direction of the mean of logits.
+ * PANEL and SUMS [n_row, ATTN_READOUT_PANEL] are scratch. */
+void attn_readout_mean(const struct attn_matrix *unembed, float *panel, double *sums, double *mean);
+
 /* Adds Z [Ev] times the W_O of HEAD to Y [D]. */
 void attn_readout_add_head(const struct attn_config *config, const struct attn_matrix *out,
                            size_t head, const float *z, double *y);

@@ -298,11 +298,23 @@ static void check_spaces(const struct attn_answer_args *args, struct attn_answer
         const char *bytes = NULL;
         size_t size = 0;
 
-        if (tokens[i].text && tokenizer)
+        if (tokens[i].text && *tokens[i].text && tokenizer)
             bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
         if (bytes && size > 0 && are_forgotten(scope->text, answer->position, bytes[0], tokenizer))
             answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
     }
+}
+
+/* Checks that the model has a mean of logits, which the foil '' is. */
+static enum attn_status check_nothing(const struct attn_answer_scope *scope, struct attn_error *err)
+{
+    const bool is_span = attn_model_config(scope->model)->task == ATTN_TASK_SPANS;
+
+    if (!is_span && attn_model_config(scope->model)->n_vocab > 1)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "`foil` '' is the mean of all logits, and '%s' %s",
+                          attn_quote_string(attn_model_name(scope->model)).text,
+                          is_span ? "answers with spans" : "has one");
 }
 
 /* Resolves NAMED, the target or the foil of ANSWER, as a token, a label or a span. *has is false if
@@ -314,6 +326,11 @@ static enum attn_status find_named(const struct named_token *named, struct attn_
     int32_t *first = is_foil ? &answer->foil : &answer->target;
     int32_t *last = is_foil ? &answer->foil_last : &answer->target_last;
 
+    if (is_foil && named->text && !*named->text) {
+        *has = true;
+        *first = ATTN_FOIL_NOTHING;
+        return check_nothing(&answer->of, err);
+    }
     if (attn_model_config(answer->of.model)->task == ATTN_TASK_SPANS)
         return find_span(&answer->of, named, has, first, last, err);
     return find_token(&answer->of, named, has, first, err);
@@ -471,8 +488,10 @@ static void differentiate(const void *context, size_t row, const float *logits, 
 
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT) {
         d[id] += 1;
-        if (answer->metric == ATTN_ANSWER_LOGIT_DIFF)
+        if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && answer->foil >= 0)
             d[answer->foil] -= 1;
+        for (size_t i = 0; answer->foil == ATTN_FOIL_NOTHING && i < n_vocab; i++)
+            d[i] -= 1 / (float)n_vocab;
         return;
     }
     assert(logits);

@@ -22,11 +22,14 @@ struct attn_answer_scope {
     enum attn_special special; /* how special tokens in texts are parsed */
 };
 
+/* The foil '': the mean of all logits. */
+enum { ATTN_FOIL_NOTHING = -1 };
+
 /* A question, resolved in a run. */
 struct attn_answer {
     enum attn_answer_metric metric; /* not AUTO */
     bool has_target, has_foil;
-    int32_t target, foil;           /* a token, a label, or the first token of a span */
+    int32_t target, foil; /* a token, a label, or the first token of a span; FOIL_NOTHING */
     int32_t target_last, foil_last; /* the last position of a span */
     bool has_place;                 /* `at` was given */
     size_t position;                /* the position that `at` names, else the last one */

@@ -14,8 +14,8 @@ const struct attn_param_list attn_target_params = ATTN_PARAM_LIST("Answer", targ
 
 static const struct attn_param foils[] = {
     ATTN_PARAM(TEXT, "foil", "TEXT", struct attn_answer_args, foil,
-               "the token that the target is compared with: ' is'", .keys = "foil",
-               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+               "the token that the target is compared with: ' is'; '' is the mean of all logits",
+               .keys = "foil", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
     ATTN_PARAM(ID, "foil_id", "ID", struct attn_answer_args, foil_id, "the same by its id",
                .of = "foil", .prefix = "ids:", .keys = "foil",
                .traits = ATTN_PARAM_SHAPES_GRADIENTS),

@@ -77,10 +77,12 @@ struct logit_split {
     /* [n, D] u before the scales of the current layer's attention; and before the norm that follows
      * the attention, which comes before the scales */
     double *after_norm, *before_norm;
-    size_t n_z;                   /* the largest H*Ev */
-    double *along;                /* [H, n, Ev] W_O u of the current branch */
-    float *read;                  /* [n_z, n] for branches */
-    double *row;                  /* [D] scratch */
+    size_t n_z;    /* the largest H*Ev */
+    double *along; /* [H, n, Ev] W_O u of the current branch */
+    float *read;   /* [n_z, n] for branches */
+    double *row;   /* [D] scratch */
+    float *panel;  /* scratch of the foil that is nothing, as sums; else NULL */
+    double *sums;
     double sum, size;             /* size: sum of the absolute values of the terms of `sum` */
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
@@ -127,8 +129,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     watch.sites = attn_sites_join(attn_sites_join(sites, gated), patterns);
     ATTN_TRY(attn_watch(frame->run, &watch, err));
     ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
-    split->model =
-        (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
+    split->model = attn_answer_value(answer, logits, 0);
     if (frame->answer) {
         frame->answer->metric =
             attn_answer_metric_name(answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT);
@@ -289,6 +290,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->n_z = frame->config->n_head * frame->config->d_value;
     split->along = attn_frame_alloc(frame, split->n * split->n_z, sizeof(double));
     split->read = attn_frame_alloc(frame, split->n * split->n_z, sizeof(float));
+    if (split->answer.has_foil && split->answer.foil == ATTN_FOIL_NOTHING) {
+        split->panel = attn_frame_alloc(frame, d * ATTN_READOUT_PANEL, sizeof(float));
+        split->sums = attn_frame_alloc(frame, d * ATTN_READOUT_PANEL, sizeof(double));
+    }
     ATTN_TRY(attn_frame_memory(frame, err));
     if (frame->config->has_output_map)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -380,11 +385,12 @@ static void find_column(struct logit_split *split)
     const struct attn_matrix *unembed = &split->weights->unembed.weight;
 
     attn_matrix_column(unembed, (size_t)split->answer.target, split->column);
-    if (split->answer.has_foil) {
+    if (split->panel)
+        attn_readout_mean(unembed, split->panel, split->sums, split->row);
+    else if (split->answer.has_foil)
         attn_matrix_column(unembed, (size_t)split->answer.foil, split->row);
-        for (size_t i = 0; i < d; i++)
-            split->column[i] -= split->row[i];
-    }
+    for (size_t i = 0; split->answer.has_foil && i < d; i++)
+        split->column[i] -= split->row[i];
     for (size_t i = 0; i < d; i++)
         split->column[i] *= logits_scale(split);
 }
@@ -647,6 +653,21 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
     return ATTN_OK;
 }
 
+/* Returns the output bias of the foil; of nothing, the mean. */
+static double bias_of_foil(const struct logit_split *split)
+{
+    const struct attn_answer *answer = &split->answer;
+    const size_t n = split->panel ? split->frame.config->n_vocab : 1;
+    double sum = 0, bias;
+
+    for (size_t i = 0; answer->has_foil && i < n; i++) {
+        attn_vector_elements(&split->weights->unembed.bias, split->panel ? i : (size_t)answer->foil,
+                             1, &bias);
+        sum += bias;
+    }
+    return sum / (double)n;
+}
+
 static enum attn_status append_output(struct logit_split *split, struct attn_error *err)
 {
     const struct attn_config *config = split->frame.config;
@@ -654,14 +675,12 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     const struct attn_sentence *sentence = &attn_asked_model(split->frame.run)->sentence;
     const bool has_norm = config->has_final_norm;
     const float *read = has_norm ? kept_outside(split, ATTN_SITE_LN_FINAL) : kept_last(split);
-    double bias, foil_bias = 0;
+    double bias;
     bool has_bias = weights->unembed.bias.data;
     struct attn_sum sum;
 
     attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.target, 1, &bias);
-    if (split->answer.has_foil)
-        attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.foil, 1, &foil_bias);
-    bias = (bias - foil_bias) * logits_scale(split);
+    bias = (bias - bias_of_foil(split)) * logits_scale(split);
     for (size_t i = 0; i < sentence->n_step && !has_bias; i++)
         if (sentence->steps[i].map.bias.data) { /* only maps have a bias */
             has_bias = true;

@@ -527,8 +527,7 @@ static void find_values(struct attn_lens_run *lens)
     lens->values[ATTN_LENS_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
     lens->values[ATTN_LENS_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
-        lens->values[ATTN_LENS_DIFFERENCE] =
-            (double)logits[target] - (double)logits[lens->answer.foil];
+        lens->values[ATTN_LENS_DIFFERENCE] = attn_answer_value(&lens->answer, logits, 0);
     if (!reads_heads && kind == ATTN_LABELS_SINGLE)
         lens->values[ATTN_LENS_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
     else if (!reads_heads)
