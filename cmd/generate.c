@@ -30,6 +30,9 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_view_params, tables.picture.options),
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
     QUESTION_TENSOR_PICTURES,
+    QUESTION_PART(attn_target_params, answer),
+    QUESTION_PART(attn_foil_params, answer),
+    QUESTION_PART(attn_at_params, answer),
     QUESTION_PART(attn_edit_params, edits),
     QUESTION_PART(attn_place_params, places),
     QUESTION_PART(running_options, running),
@@ -168,6 +171,7 @@ static enum attn_status show_run(struct question *question, const struct attn_ge
     for (size_t i = 0; rows && i < made->n; i++)
         rows[i] = (int64_t)i - (int64_t)made->n - 1;
     request->reading.places = &places;
+    asked_place(question, made->n_prompt, made->n_prompt + made->n);
     if (made->n > 0) {
         request->input.continuation_ids = made->ids + made->n_prompt;
         request->input.n_continuation_id = made->n;
@@ -181,6 +185,18 @@ static enum attn_status show_run(struct question *question, const struct attn_ge
     request->reading.places = places.others;
     free(rows);
     return status;
+}
+
+/* Gives the question of the options to the figure or the page, which alone show it. */
+static enum attn_status ask_picture(struct question *question, struct attn_error *err)
+{
+    asked_give(question, &question->args->answer);
+    question->request.predict.answer = NULL;
+    return question->asked.is_used
+               ? ATTN_OK
+               : refuse(
+                     err, "`figure answer` with `svg FILE`, or `html FILE`, shows its parts",
+                     "`target`, `foil` and `at` ask about a picture or a page, and none is made");
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -204,6 +220,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_read(question, err));
     json = output_path(&args->tables.output, "json");
     output_remove(&args->tables.output, "json"); /* here it is a separate document */
+    if (asked_is_given(&args->answer))
+        ATTN_TRY(ask_picture(question, err));
     ATTN_TRY(request_fill(question, err));
     ATTN_TRY(make_text(question, made, err));
     if (json)

@@ -140,8 +140,7 @@ const struct command command_run = {
 /* Returns true if the metric of a token is wanted. */
 static bool answer_is_given(const struct attn_answer_args *args)
 {
-    return args->target || args->target_id || args->foil || args->foil_id || args->at.text ||
-           args->metric != ATTN_ANSWER_AUTO;
+    return asked_is_given(args) || args->metric != ATTN_ANSWER_AUTO;
 }
 
 /* Returns true if gradients of the metric are wanted. The metric is then not printed. */
@@ -203,6 +202,10 @@ static enum attn_status predict(const struct question *question, struct attn_err
     enum attn_status status =
         attn_result_tables(&question->tensors.result, &tables[0], &tables[1], err);
 
+    if (question->asked.is_used && question->args->prompt.asked.predict.top == 0) {
+        attn_table_free(tables[0]); /* the first screen has the next tokens */
+        tables[0] = NULL;
+    }
     ATTN_THEN(status, attn_result_metric(&question->tensors.result, &tables[2], err));
     at_stage(ATTN_STAGE_NONE, status, err);
     ATTN_THEN(status, write_predictions(tables, question, err));
@@ -300,7 +303,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct output_args *output = &args->tables.output;
     struct attn_request *request = &question->request;
     const char *only_of_items = option_find_given(question->call, "mean-by");
-    struct attn_answer_args answer;
 
     ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
     if (only_of_items)
@@ -328,11 +330,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         option_text(question->call, "live") && !option_find_given(question->call, "source|image");
     ATTN_TRY(question_open_model(question, err));
     ATTN_TRY(question_read(question, err));
-    answer = args->answer;
     if (answer_is_given(&args->answer) && !is_differentiating(args))
-        request->predict.answer = &answer;
-    if (answer_is_given(&args->answer))
-        request->selection.gradients_of = &answer;
+        asked_give(question, &args->answer);
+    else if (answer_is_given(&args->answer))
+        request->selection.gradients_of = &args->answer;
     ATTN_TRY(request_fill(question, err));
     if (!args->is_explained)
         attn_request_fill_page(question->host, request);

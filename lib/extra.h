@@ -38,6 +38,7 @@
 #include "tensors/outputs.h"
 #include "pictures/table_view.h"
 #include "figures/table_picture.h"
+#include "terminal/answer_lines.h"
 #include "page/page_live.h"
 #include "live/live.h"
 #include "live/page_request.h"

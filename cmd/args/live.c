@@ -87,15 +87,6 @@ static enum attn_status list_reading(const struct question *question, struct liv
     return ATTN_OK;
 }
 
-/* Whether the text, alone, has a next token. */
-static bool has_next(const struct question *question)
-{
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-
-    return !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
-           !option_find_given(question->call, "source|image");
-}
-
 /* Finds the types of heads for the page of a text, if the model brings none along: a model that
  * reads more has those of the run. */
 static enum attn_status open_types(struct question *question, struct live *live,
@@ -106,7 +97,7 @@ static enum attn_status open_types(struct question *question, struct live *live,
     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_head_type *types;
 
-    if (!has_next(question) || attn_model_config(model)->n_ctx < 2)
+    if (!asked_has_next(question) || attn_model_config(model)->n_ctx < 2)
         return ATTN_OK;
     ATTN_TRY(attn_head_types_read(model, NULL, &types, err));
     if (types) {
@@ -127,21 +118,6 @@ static enum attn_status open_types(struct question *question, struct live *live,
     return ATTN_OK;
 }
 
-/* The options of screens and figures that need no next token. */
-#define OF_OTHERS "explain|heads|layers|sites|heatmap|top|next|target|label|grad|embeds|key-mask"
-
-static const double most_quick = 2e11; /* multiplications: about 2 s */
-
-static double cost_of_pass(const struct question *question)
-{
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const struct attn_request *request = &question->request;
-    const double n_byte = 3, d = (double)config->d_model,
-                 n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
-
-    return 12 * d * d * (double)config->n_layer * n;
-}
-
 /* Whether to find what each head does for the next token, which a page says beside the head, and by
  * which `figure under` shades heads: for a live page always, else where that is quick. */
 static bool wants_effects(const struct question *question)
@@ -152,53 +128,14 @@ static bool wants_effects(const struct question *question)
     const bool is_under =
         figure && queries && strcmp(figure, "under") == 0 && strcmp(queries, "-1") == 0;
 
-    if (!has_next(question))
+    if (!asked_has_next(question))
         return false;
     if (option_text(call, "live"))
         return true;
     return (is_under || (output_path(&question->args->tables.output, "html") &&
                          !option_find_given(call, "queries|figure"))) &&
-           cost_of_pass(question) * (double)(config->n_layer * config->n_head) <= most_quick &&
-           !option_find_given(call, OF_OTHERS);
-}
-
-/* Finds the heads that make the next token for the first screen, and draws them for a page, but not
- * for a live one of few heads, which shows tiles. This takes three passes. Both go without those of
- * a model whose answer is no sum of parts. */
-static void open_answer(struct question *question, struct live *live)
-{
-    enum { FEW = 48 };
-    static const struct {
-        double width, font;
-    } sizes[] = {{540, 12}, {268, 10.5}}; /* for a wide window, and for a telephone */
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
-    const bool is_page =
-        output_path(&question->args->tables.output, "html") &&
-        (!option_text(question->call, "live") || config->n_layer * config->n_head > FEW);
-    struct attn_picture_options look = ATTN_PICTURE_OPTIONS_DEFAULT;
-    struct attn_request request = question->request;
-    struct attn_table_picture picture;
-    struct attn_error failure = {0};
-
-    if (!question->tensors.has_first_screen || !has_next(question) ||
-        (!is_page && outputs_are_wanted(&question->args->tables.output)) ||
-        option_find_given(question->call, "queries|figure|" OF_OTHERS) ||
-        3 * cost_of_pass(question) > most_quick)
-        return;
-    request.selection.queries = (struct attn_number_list){0}; /* a page has all */
-    attn_answer_heads(question->host, &request, &live->answer, &picture, &failure);
-    question->tensors.look.answer = live->answer;
-    if (!is_page || !live->answer || attn_sink_create_memory(&live->drawn, &failure) != ATTN_OK)
-        return;
-    const struct attn_output output = {.format = attn_format_find("svg"), .sink = live->drawn};
-
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        look.figure_width = sizes[i].width;
-        look.font_size = sizes[i].font;
-        if (attn_table_picture_write(live->answer, &picture, &look, &output, &failure) != ATTN_OK)
-            return;
-    }
-    question->tensors.look.opening = live->drawn;
+           asked_cost(question) * (double)(config->n_layer * config->n_head) <= asked_most &&
+           !asked_other(question);
 }
 
 /* Finds how the next token of the text changes without each head. */
@@ -240,7 +177,6 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
                                   .request = &question->request,
                                   .image = question->args->prompt.asked.input.image};
 
-    open_answer(question, live);
     if (!size)
         return open_effects(question, live, err);
     if (strcmp(size, "-") != 0)
@@ -267,8 +203,6 @@ void live_release(void *own)
     attn_table_free(live->heads);
     attn_sink_free(live->written);
     attn_table_free(live->effects);
-    attn_table_free(live->answer);
-    attn_sink_free(live->drawn);
     attn_free(live->text);
     free(live->reading);
 }

@@ -22,8 +22,6 @@ struct live {
     struct attn_sink *written;
     struct attn_blob types;     /* borrows from `written` */
     struct attn_table *effects; /* of each head on the next token, also without a page */
-    struct attn_table *answer;  /* the heads that make it, */
-    struct attn_sink *drawn;    /* and their figure, for a page */
 };
 
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is

@@ -61,6 +61,7 @@ static void release(struct question *question)
     attn_table_free(question->drawn);
     attn_result_release(&question->tensors.result);
     attn_run_free(question->tensors.run);
+    asked_release(&question->asked);
     free(question->tensors.options);
     free(question->tensors.outputs);
     text_release(&question->text);

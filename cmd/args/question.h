@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "cmd/args/asked.h"
 #include "cmd/args/items.h"
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
@@ -153,6 +154,7 @@ struct question {
     struct attn_table *unsorted; /* owned; the answer before it was sorted */
     bool is_counting;            /* on_progress counts runs or items */
     struct tensor_run tensors;
+    struct asked asked; /* the question of a figure, a page or the first screen */
 };
 
 /* Asks the question of CALL, whose command has `ask`. If an option has the value `help`, prints its

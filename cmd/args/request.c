@@ -109,7 +109,7 @@ static enum attn_status list_outputs(struct question *question, struct attn_erro
         request->predict.n_label == 0 &&
         (!request->predict.more ||
          request->predict.more->n_ids + request->predict.more->n_image == 0) &&
-        !request->predict.answer)
+        (!request->predict.answer || question->asked.is_used))
         text = text ? text : "text";
     if (text)
         question->tensors.outputs[request->outputs.n++] =
@@ -347,8 +347,7 @@ static void ask_for_next(struct question *question)
 /* Whether all outputs are pictures of the rows that are chosen: a page lets its reader choose. */
 static bool draws_chosen_rows(const struct question *question, enum attn_figure figure)
 {
-    const bool is_embedded =
-        figure == ATTN_FIGURE_HEADS || figure == ATTN_FIGURE_UNDER || figure == ATTN_FIGURE_ANSWER;
+    const bool is_embedded = figure == ATTN_FIGURE_HEADS || figure == ATTN_FIGURE_UNDER;
     const unsigned media = ATTN_MEDIUM_PNG | ATTN_MEDIUM_VECTOR | ATTN_MEDIUM_HEATMAP |
                            (is_embedded ? (unsigned)ATTN_MEDIUM_VIEWER : 0);
 
@@ -356,28 +355,6 @@ static bool draws_chosen_rows(const struct question *question, enum attn_figure 
         if ((question->tensors.outputs[i].format->medium & media) == 0)
             return false;
     return figure != ATTN_FIGURE_DEFAULT && figure != ATTN_FIGURE_PATCHES;
-}
-
-/* Draws the heads that make the next token, and takes the pictures from the outputs. */
-static enum attn_status draw_answer(struct question *question, struct attn_error *err)
-{
-    struct attn_request_outputs *outputs = &question->request.outputs;
-    const size_t n = outputs->n;
-
-    outputs->n = 0;
-    ATTN_TRY(attn_answer_heads(question->host, &question->request, &question->table,
-                               &question->picture, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_output *output = &question->tensors.outputs[i];
-
-        if (output->format->is_picture)
-            ATTN_TRY(attn_table_picture_write(question->table, &question->picture,
-                                              &question->tensors.look, output, err));
-        else
-            question->tensors.outputs[outputs->n++] = *output;
-    }
-    question->tensors.look.figure = ATTN_FIGURE_DEFAULT; /* no other output draws */
-    return ATTN_OK;
 }
 
 /* If no queries are given, sets those of the figure that is named to the rows that write the
@@ -390,7 +367,7 @@ static bool begin_at_answer(struct question *question, size_t first, size_t n)
     struct attn_number_list *queries = &question->request.selection.queries;
 
     if (first == 0 || first >= n || attn_number_list_is_given(queries) ||
-        !draws_chosen_rows(question, figure))
+        figure == ATTN_FIGURE_ANSWER || !draws_chosen_rows(question, figure))
         return false;
     snprintf(question->tensors.answer, sizeof question->tensors.answer, "%zu-%zu", first - 1,
              has_all ? n - 2 : first - 1);
@@ -401,15 +378,23 @@ static bool begin_at_answer(struct question *question, size_t first, size_t n)
 enum attn_status request_serve(struct question *question, struct attn_error *err)
 {
     struct attn_run **run = &question->tensors.run;
+    size_t first, n;
     bool is_changed;
 
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
+    ATTN_TRY(asked_open(question, err));
     ATTN_TRY(attn_run_prepare(question->host, &question->request, run, err));
-    is_changed =
-        begin_at_answer(question, attn_chat_answer(&(*run)->chat, &(*run)->text), (*run)->text.n);
+    first = attn_chat_answer(&(*run)->chat, &(*run)->text);
+    n = (*run)->text.n;
+    is_changed = begin_at_answer(question, first, n);
+    if (asked_place(question, first, n)) {
+        asked_release(&question->asked);
+        ATTN_TRY(asked_open(question, err));
+        is_changed = true;
+    }
     if (question->tensors.look.figure == ATTN_FIGURE_ANSWER) {
-        ATTN_TRY(draw_answer(question, err));
+        ATTN_TRY(asked_draw(question, err));
         if (question->request.outputs.n == 0)
             return ATTN_OK;
         is_changed = true;

@@ -22,7 +22,7 @@ rooms=(ground/{base,params,formats,tables} core/{kernels,trace,attention,tokeniz
     checkpoints/{families,vocabularies,gguf,foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
     media/{image,sound,towers} views/{pictures,figures,terminal,page} ask/{trials,stream,means,frame})
 questions=(heads attribute circuit ablate lens diff spans align features explain score inspect live)
-ties=(attribute:score heads:score heads:attribute heads:circuit lens:attribute spans:attribute)
+ties=(attribute:score heads:score heads:attribute heads:ablate heads:circuit lens:attribute spans:attribute)
 
 # Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside, and FOLDER_OF[ROOM].
 declare -A below=() folder_of=()

@@ -45,6 +45,27 @@ const struct attn_head_kind *attn_head_kind_at(size_t i)
     return &kinds[i];
 }
 
+/* What no view tells apart. */
+static const struct attn_head_kind other = {"else", "else", 'e', 0x8f8577, "something else"};
+
+const struct attn_head_kind *attn_head_kind_shown(const struct attn_head_kind *kind)
+{
+    if (!kind)
+        return NULL;
+    switch ((int)(kind - kinds)) {
+    case ATTN_MIX_SELF:
+    case ATTN_MIX_PREVIOUS:
+    case ATTN_MIX_INDUCTION:
+    case ATTN_MIX_DUPLICATE:
+    case ATTN_MIX_MARKS:
+        return kind;
+    case ATTN_HEAD_KIND_PARKS:
+        return &kinds[ATTN_MIX_MARKS];
+    default:
+        return &other;
+    }
+}
+
 const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size)
 {
     const char *blank = memchr(name, ' ', size);
@@ -53,7 +74,7 @@ const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size)
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++)
         if (strlen(kinds[i].name) == size && memcmp(kinds[i].name, name, size) == 0)
             return &kinds[i];
-    return NULL;
+    return strlen(other.name) == size && memcmp(other.name, name, size) == 0 ? &other : NULL;
 }
 
 /* The shares of the rest of a head, and of an even head; and those of `induction` and `duplicate`

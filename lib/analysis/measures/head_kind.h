@@ -33,6 +33,10 @@ struct attn_head_kind {
 /* Returns kind I, 0 to ATTN_N_HEAD_KIND - 1. */
 const struct attn_head_kind *attn_head_kind_at(size_t i);
 
+/* Returns the kind as which views show KIND, one of six that eyes tell apart: previous, induction,
+ * duplicate, self, marks (and parks), else. NULL of NULL. */
+const struct attn_head_kind *attn_head_kind_shown(const struct attn_head_kind *kind);
+
 /* Returns the kind of a type called NAME [size], "marks" or "marks + self", of which the first
  * counts; NULL if it is none. */
 const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size);

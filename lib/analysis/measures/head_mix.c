@@ -474,7 +474,8 @@ double attn_first_head_effect(const struct attn_table *effects, const struct att
     return (double)NAN;
 }
 
-double attn_first_head_share(const struct attn_table *answer, const struct attn_location *at)
+double attn_first_head_of(const struct attn_table *answer, const struct attn_location *at,
+                          double look)
 {
     char name[32];
 
@@ -483,7 +484,7 @@ double attn_first_head_share(const struct attn_table *answer, const struct attn_
         const struct attn_cell part = attn_table_cell(answer, i, attn_table_find(answer, "part"));
 
         if (attn_cell_word(&part, name) < SIZE_MAX)
-            return fabs(attn_table_cell(answer, i, attn_table_find(answer, "share")).real);
+            return 1 + fabs(attn_table_cell(answer, i, attn_table_find(answer, "writes")).real);
     }
-    return (double)NAN;
+    return look;
 }

@@ -87,16 +87,16 @@ bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key);
 double attn_first_head_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
                             size_t *key);
 
-/* Returns how well a head with that LOOK opens a view, for comparison. EFFECT is its share of the
- * answer, or how the next token changes without it, KL in nats; NaN: unknown. Of heads that look
- * hard at one word, the one with the largest effect comes first; else the one that looks hardest.
- */
+/* Returns how well a head with that LOOK opens a view, for comparison. EFFECT says how the next
+ * token changes without it, KL in nats; NaN: unknown. Of heads that look hard at one word, the one
+ * with the largest effect comes first; else the one that looks hardest. */
 double attn_first_head_rank(double look, double effect);
 
 /* Returns how the next token changes without the head AT, KL in nats, by a table of EFFECTS (as of
  * struct attn_picture_options); NaN if it is unknown. */
 double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at);
 
-/* Returns what the head AT writes of an ANSWER, as a share of it without its sign, by the table of
- * attn_answer_heads or NULL; NaN: it is not among the eight heads. */
-double attn_first_head_share(const struct attn_table *answer, const struct attn_location *at);
+/* Returns how well the head AT opens a view of an ANSWER, the table of attn_answer_heads or NULL,
+ * for comparison: the eight heads by what they write, then others by their LOOK. */
+double attn_first_head_of(const struct attn_table *answer, const struct attn_location *at,
+                          double look);

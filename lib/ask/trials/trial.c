@@ -170,8 +170,6 @@ static enum attn_status watch_text(const struct attn_run *run, const struct attn
     struct attn_pass pass = attn_run_pass(run);
     struct attn_session *session;
 
-    if (watch->performs)
-        return attn_run_perform(watch->performs, trace, watch->result, err);
     pass.options.n_max += watch->n_more;
     pass.options.has_logits =
         watch->session && attn_model_config(run->model)->output != ATTN_OUTPUT_NONE;
@@ -243,7 +241,7 @@ static enum attn_status watch_parks(const struct attn_run *run, const struct att
         status = watch->on_parks ? watch->on_parks(watch->user, err) : ATTN_OK;
     }
     again.is_silent = true;
-    again.performs = NULL;
+    again.session = NULL;
     if (status == ATTN_OK && parking.held)
         status = attn_held_is_whole(parking.held) ? attn_held_play(parking.held, trace, err)
                                                   : watch_passes(run, &again, trace, err);

@@ -55,9 +55,6 @@ struct attn_watch {
     struct attn_capture **capture;    /* receives the tensors; the caller owns it */
     struct attn_site_set event_sites; /* with a capture: sites that ON_EVENT receives instead */
     struct attn_session **session;    /* receives the session, with logits; the caller owns it */
-    /* RUN again, if the pass is that of attn_run_perform, which fills RESULT; or NULL */
-    struct attn_run *performs;
-    struct attn_result *result;
 };
 
 /* Runs the text, then the encoder. Errors have a stage. */

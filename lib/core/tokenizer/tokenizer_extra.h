@@ -27,4 +27,7 @@ ATTN_API void attn_words_mark(const struct attn_tokenizer *tokenizer, const int3
  * NULL. */
 ATTN_API const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
 
+/* Stores CODE_POINT in lower case, or as it is. Returns the length: 1, or 2 for U+0130. */
+ATTN_API size_t attn_lowercase(uint32_t code_point, uint32_t lower[2]);
+
 #endif

@@ -28,7 +28,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     whose change is large, or which later parts make up for, it can be far off, so try the largest without it.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -146,7 +146,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     matters (`knockout`), nor that a writer alone would do it.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -215,7 +215,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     with the column `control`.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -342,7 +342,7 @@ def features(self: Model, text=None, *, sae=None, site=None, feature=None, by: s
     fit         instead: how well the dictionary rebuilds its tensor, and what that does to the answer, whose metric is
                 ce without `target`
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -435,7 +435,7 @@ def heads(self: Model, text=None, *, heads=None, sinks=None, from_weights: bool 
                 they add up to 1. `figure map`, which has them without `shares`, and the cards of an atlas draw them as
                 bars
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -474,7 +474,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     corpus.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     queries     positions to read at, numbers or words of the text; default: -1, the last, for an encoder the mask, for
                 a picture [CLS], for a classifier the token that it reads. An item's own is one
     layers      print the rows of these layers only: 0,2-4 or 0-11+2; -1 is the last, which has two
@@ -519,7 +519,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     rows with an effect were computed. Notes say how both agree there, and how many large effects the others may hide.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -587,7 +587,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     same text, not by perplexity. A low score does not say that a sentence is true, or good.
 
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
@@ -693,7 +693,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
                 the row parked, other numbers are of the weight that is left, and effects leave them visible; or none
                 (parks, none)
     target      the next token that the question is about, usually with its space: ' are'
-    foil        the token that the target is compared with: ' is'
+    foil        the token that the target is compared with: ' is'; '' is the mean of all logits
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
                 encoder, the position of the target; default: the mask
     metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or

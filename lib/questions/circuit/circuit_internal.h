@@ -126,10 +126,10 @@ enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
 /* --- circuit_places.c ------------------------------------------------------------------------- */
 
 /* Sets PLACES [n_writer] from SUMS [n_writer, n], the places of attn_wiring_score, and from a pass
- * over RUN, the clean text. If SUMS is NULL, RUN is performed for RESULT, and all positions are
- * that of its first prediction. */
+ * over RUN, the clean text, whose session SESSION receives, unless it is NULL. If SUMS is NULL,
+ * positions stay as they are given. */
 enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
-                                          struct attn_run *run, struct attn_result *result,
+                                          const struct attn_run *run, struct attn_session **session,
                                           struct attn_circuit_place *places,
                                           struct attn_error *err);
 

@@ -18,7 +18,7 @@ struct looking {
     struct attn_metric_settings settings;
     struct attn_parks *parks[2];   /* own */
     struct attn_head_mixes *mixes; /* owns */
-    struct attn_result *result;    /* borrowed; of the run, if the pass performs it; or NULL */
+    struct attn_session **session; /* borrowed; receives that of the pass; or NULL */
 };
 
 static enum attn_status on_parks(void *user, struct attn_error *err)
@@ -27,9 +27,6 @@ static enum attn_status on_parks(void *user, struct attn_error *err)
 
     (void)err;
     looking->settings.is_parked = attn_parks_find(looking->parks[0]);
-    for (size_t w = 0; looking->result && w < looking->edges->n_writer; w++)
-        if (looking->result->predictions.n_top > 0)
-            looking->places[w].position = looking->result->predictions.top[0].position;
     return ATTN_OK;
 }
 
@@ -68,7 +65,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 }
 
 /* Finds keys and kinds of all heads in RUN, the clean text. */
-static enum attn_status look(struct looking *looking, struct attn_run *run, struct attn_error *err)
+static enum attn_status look(struct looking *looking, const struct attn_run *run,
+                             struct attn_error *err)
 {
     const struct attn_wiring *edges = looking->edges;
     const struct attn_dims *dims = attn_selection_dims(run->selection);
@@ -78,8 +76,7 @@ static enum attn_status look(struct looking *looking, struct attn_run *run, stru
                                .user = looking,
                                .parks = looking->parks,
                                .on_parks = on_parks,
-                               .performs = looking->result ? run : NULL,
-                               .result = looking->result};
+                               .session = looking->session};
     enum attn_status status;
 
     looking->settings = attn_run_metric_settings(run);
@@ -101,16 +98,17 @@ static enum attn_status look(struct looking *looking, struct attn_run *run, stru
 }
 
 enum attn_status attn_circuit_find_places(const struct attn_wiring *edges, const double *sums,
-                                          struct attn_run *run, struct attn_result *result,
+                                          const struct attn_run *run, struct attn_session **session,
                                           struct attn_circuit_place *places, struct attn_error *err)
 {
-    struct looking looking = {.edges = edges, .places = places, .result = result};
+    struct looking looking = {.edges = edges, .places = places, .session = session};
     enum attn_status status;
 
     for (size_t w = 0; w < edges->n_writer; w++) {
         double most = 0;
 
-        places[w] = (struct attn_circuit_place){.weight = (double)NAN};
+        places[w] = (struct attn_circuit_place){.position = sums ? 0 : places[w].position,
+                                                .weight = (double)NAN};
         for (size_t p = 0; sums && p < edges->n; p++) {
             const double sum = sums[w * edges->n + p];
 

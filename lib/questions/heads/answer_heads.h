@@ -1,17 +1,23 @@
 /*
- * answer_heads.h - the heads that make the next token: what each of the largest eight writes of the
- * first token over another, and where it looks.
+ * answer_heads.h - what makes the answer: what each of the largest eight heads writes of a
+ * question, what the question loses without it, and where it looks.
  *
- * The target is the most probable token, the foil the most probable other word of the text, if it
- * has a thousandth of the probability of the target, else the second token. They come after the
- * query of REQUEST, or after the last token. Rows, the heads with the largest |share| first:
+ * The question of REQUEST is its `predict.answer`: a position, a target and a foil. Its value is
+ * logit(target) - logit(foil) after the position; the foil "" is nothing, with the mean of all
+ * logits. The default position is the query of REQUEST, or the last; the target the first next word
+ * that is no special token; the foil a word of the text that could stand there (answer_foil.h), or
+ * nothing. Rows, the heads with the largest |writes| first:
  *
- *     part: 2.5, a head; then MLPs, embedding, other heads, sums of all that are not above
- *     share, value; position, token, weight: where a head looks hardest beside parks
+ *     part: 2.5, a head; then MLPs, embedding (with biases), other heads, sums of all not above
+ *     writes: what the part adds to the value directly (attribute/attribute.h), in logits
+ *     missing: what the value loses if the head is switched off (ablate/ablate.h), in logits;
+ *         missing if its runs would take more than about two seconds
+ *     position, token, weight: where the head looks hardest beside parks
+ *     type: its kind
+ *     writes_target, writes_foil: what the part adds to each of the two logits, against the mean of
+ *         all; `writes` is their difference. With HAS_SIDES and a foil
  *
- * The value is what a part writes of logit(target) - logit(foil) (attribute/attribute.h), the share
- * that of the sum, in whole percent. They add up to 1: that of other heads has what the rounding
- * leaves. Facts about the table are `target`, `foil` and `sum`, that of the values.
+ * `writes` adds up to `sum`. Facts about the table are target, foil, position, token and sum.
  */
 #ifndef ATTN_HEADS_ANSWER_HEADS_H
 #define ATTN_HEADS_ANSWER_HEADS_H
@@ -24,7 +30,7 @@ struct attn_request;
 /* Makes the table of the text of REQUEST, which the caller frees, and PICTURE, which borrows from
  * HOST and REQUEST. Errors have a stage: ATTN_INVALID for models without a next token. */
 ATTN_API enum attn_status attn_answer_heads(struct attn_host *host,
-                                            const struct attn_request *request,
+                                            const struct attn_request *request, bool has_sides,
                                             struct attn_table **table,
                                             struct attn_table_picture *picture,
                                             struct attn_error *err);

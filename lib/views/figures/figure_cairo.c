@@ -417,6 +417,8 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             ATTN_TRY(draw_cells(drawing, &cluster, err));
             i += cluster.n - 1;
             break;
+        case ATTN_SHAPE_GROUP:
+            break;
         case ATTN_SHAPE_BOX:
             draw_box(drawing, &list[i].box);
             break;

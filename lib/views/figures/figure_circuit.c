@@ -8,6 +8,7 @@
  * color the sign; large ones have their number, where it hides nothing. An edge into a key head
  * ends in all heads of the picture that share it. The title is the share of the answer that the
  * circuit keeps, if it was run. Tables without places, those of items, have one column. */
+#include "figures/figure_routes.h"
 #include "figures/figure_streams.h"
 
 #include "base/memory.h"
@@ -22,12 +23,10 @@
 #include <string.h>
 
 enum {
-    LEAST_WIDTH = 420,     /* of the legend, */
-    LEAST_OF_ANSWER = 330, /* of an answer whose sum has two lines */
-    MOST_LINKS = 24,       /* most curves, but for those into shared key heads */
+    LEAST_WIDTH = 420, /* of the legend */
+    MOST_LINKS = 24,   /* most curves, but for those into shared key heads */
     MOST_COLUMNS = 5,
     MOST_SLOTS = 4, /* plates side by side in a column */
-    BESIDE = 5,     /* between a plate and the curve that passes it */
     BAR = 4,        /* width of the hue of a head */
     WORD = 16,      /* columns of text of a word, */
     SHORT_WORD = 8, /* and of a word in a plate */
@@ -37,7 +36,6 @@ enum {
 #define OPACITY 0.72       /* of the color of a curve on paper */
 #define BAND 0.18          /* of the color of rules in a column */
 #define LEAST_NUMBER 0.095 /* of a curve that has one */
-#define STEEP 0.45         /* part of the way that a curve goes upwards first */
 
 /* An end of an edge. In the order in which they are computed. */
 struct part {
@@ -56,8 +54,7 @@ struct plate {
     int64_t layer, head; /* head -1: an MLP */
     size_t row;          /* of the table, which has its texts; SIZE_MAX: no row */
     size_t column, line, slot, n_beside;
-    double x, y, width, height; /* x, y: its left upper corner */
-    double beside[2];           /* width of the curves that pass it at the left and the right */
+    struct attn_route_box box;
 };
 
 /* A curve. */
@@ -94,14 +91,14 @@ struct layout {
     size_t effects, looks, weights, types;
     struct edge *edges; /* [n_edge] the largest |score| first */
     size_t n_edge, n_drawn;
-    struct plate *plates; /* [n_plate] */
+    struct plate *plates;          /* [n_plate] */
+    struct attn_route_box **boxes; /* [n_plate] those of the plates */
     size_t n_plate, n_line;
     struct link *links; /* [n_link] the largest first */
     size_t n_link;
     struct column columns[MOST_LINKS + 2]; /* in the order of the text */
     size_t n_column, of_input;
     size_t n_sharing;                      /* heads that share a key head, for marks */
-    int tight;                             /* how often `tighten` was called */
     double pitch;                          /* from one plate to the next */
     double left, right, top, bottom, line; /* line: height of a line of text */
     struct attn_figure_streams text;       /* `taken`: what numbers must not hide */
@@ -234,9 +231,9 @@ static double place_columns(struct layout *layout)
         x += width_of_column(layout, i) + layout->room.gap;
     }
     for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++)
-        plate->x = middle_of(layout, plate->column) - plate->width / 2 +
-                   ((double)plate->slot - ((double)plate->n_beside - 1) / 2) * layout->pitch;
-    return x - layout->room.gap + (layout->tight > 0 ? 2 * layout->room.lane : 0);
+        plate->box.x = middle_of(layout, plate->column) - plate->box.width / 2 +
+                       ((double)plate->slot - ((double)plate->n_beside - 1) / 2) * layout->pitch;
+    return x - layout->room.gap;
 }
 
 /* Places the rows below TOP. */
@@ -255,8 +252,8 @@ static void place_rows(struct layout *layout, double top)
                 continue;
             y -= height == 0 && plate->layer == layer ? layout->room.far - layout->room.near : 0;
             layer = plate->layer;
-            plate->y = y;
-            height = fmax(height, plate->height);
+            plate->box.y = y;
+            height = fmax(height, plate->box.height);
         }
         y += height + layout->room.far;
     }
@@ -280,11 +277,11 @@ static void find_ends(const struct layout *layout, const struct link *link, doub
 {
     const double port = link->letter == 'q' ? 0.2 : link->letter == 'v' ? 0.8 : 0.5;
 
-    ends[0] =
-        link->from ? link->from->x + link->from->width / 2 : middle_of(layout, layout->of_input);
-    ends[1] = link->from ? link->from->y : layout->bottom;
-    ends[2] = link->to ? link->to->x + port * link->to->width : link->end;
-    ends[3] = link->to ? link->to->y + link->to->height : layout->top;
+    ends[0] = link->from ? link->from->box.x + link->from->box.width / 2
+                         : middle_of(layout, layout->of_input);
+    ends[1] = link->from ? link->from->box.y : layout->bottom;
+    ends[2] = link->to ? link->to->box.x + port * link->to->box.width : link->end;
+    ends[3] = link->to ? link->to->box.y + link->to->box.height : layout->top;
 }
 
 static double width_of(const struct layout *layout, const struct link *link)
@@ -343,7 +340,7 @@ static void write_text(struct attn_figure_pen *pen, const struct layout *layout,
         attn_buffer_append_string(text, "\xe2\x86\x92 ");
         attn_table_append_label(text, word.text, word.size, SHORT_WORD);
     } else {
-        attn_buffer_append_string(text, layout->tight > 2 ? "\xe2\x86\x92" : "looks");
+        attn_buffer_append_string(text, "looks");
     }
     attn_buffer_append_format(text, " %.0f %%", 100 * weight.real);
 }
@@ -372,41 +369,30 @@ static void size_plates(struct attn_figure_pen *pen, struct layout *layout)
         else
             heads = fmax(heads, BAR + 2 * PAD +
                                     fmax(fmax(widths[LOOK], widths[EFFECT]),
-                                         bold * widths[NAME] +
-                                             (layout->tight > 0 ? 0 : PAD + widths[EFFECT])));
+                                         bold * widths[NAME] + PAD + widths[EFFECT]));
     }
     heads = ceil(fmax(heads, mlps));
     layout->pitch = heads + layout->room.gap;
     for (size_t i = 0; i < layout->n_plate; i++) {
         struct plate *plate = &layout->plates[i];
 
-        plate->width = plate->head < 0 ? ceil(mlps) : heads;
-        plate->height = ceil(plate->head >= 0 && layout->weights < SIZE_MAX
-                                 ? name + (layout->tight > 0 ? 2 : 1) * layout->line + 2 * PAD
-                                 : small + 2 * PAD);
+        plate->box.width = plate->head < 0 ? ceil(mlps) : heads;
+        plate->box.height =
+            ceil(plate->head >= 0 && layout->weights < SIZE_MAX ? name + layout->line + 2 * PAD
+                                                                : small + 2 * PAD);
     }
 }
 
-/* Lets the columns of an answer take less room: with a line of text more in plates, then without
- * the axis of layers, which plates name, too, then without a word. Returns false if all is done. */
-static bool tighten(struct attn_figure_pen *pen, struct layout *layout)
-{
-    if (pen->content->kind != ATTN_FIGURE_ANSWER || ++layout->tight > 3)
-        return false;
-    if (layout->tight == 2)
-        layout->left = ATTN_FIGURE_PAD;
-    layout->room.lane = layout->room.gap = 3;
-    size_plates(pen, layout);
-    return true;
-}
-
-/* Finds sizes and places, adds the heading, and allocates `taken`. WIDTH: at least that of the
- * figure, whose height the caller sets. */
-static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout, double width,
+/* Finds sizes and places, adds the heading, and allocates `taken`. The caller sets the height of
+ * the figure. */
+static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout,
                              struct attn_error *err)
 {
     ATTN_TRY(
         ATTN_FIGURE_ALLOC(pen, layout->text.taken, layout->n_plate + 2 * layout->n_link + 1, err));
+    ATTN_TRY(ATTN_FIGURE_ALLOC(pen, layout->boxes, layout->n_plate, err));
+    for (size_t i = 0; i < layout->n_plate; i++)
+        layout->boxes[i] = &layout->plates[i].box;
     layout->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
     size_plates(pen, layout);
     for (size_t i = 0; i < layout->n_column; i++)
@@ -414,9 +400,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct layout *layout,
     do {
         find_slots(layout);
         layout->right = place_columns(layout);
-    } while (pen->room > 0 && layout->right > pen->room &&
-             (narrow(layout) || tighten(pen, layout)));
-    place_rows(layout, ceil(attn_figure_add_heading(pen, fmax(layout->right, width))) +
+    } while (pen->room > 0 && layout->right > pen->room && narrow(layout));
+    place_rows(layout, ceil(attn_figure_add_heading(pen, fmax(layout->right, LEAST_WIDTH))) +
                            layout->line + 2 * PAD + 2);
     spread_ends(layout);
     return ATTN_OK;
@@ -489,7 +474,7 @@ static void add_layers(struct attn_figure_pen *pen, const struct layout *layout)
     for (size_t i = 0; i < layout->n_plate; i++) {
         const struct plate *plate = &layout->plates[i];
 
-        text.y = plate->y + plate->height / 2 + 0.35 * text.size;
+        text.y = plate->box.y + plate->box.height / 2 + 0.35 * text.size;
         if (i == 0 || plate[-1].layer != plate->layer)
             attn_shapes_add_number(pen->shapes, &text, (size_t)plate->layer);
     }
@@ -509,19 +494,20 @@ static void add_plate(struct attn_figure_pen *pen, struct layout *layout, const 
     const struct attn_cell type = attn_table_cell(layout->table, plate->row, layout->types);
     const struct attn_head_kind *kind =
         type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
-    const double x = plate->x, y = plate->y, right = x + plate->width, small = pen->letters.tick;
+    const double x = plate->box.x, y = plate->box.y, right = x + plate->box.width,
+                 small = pen->letters.tick;
     const double name = is_head ? 0.9 * pen->letters.label : small, left = x + BAR + PAD;
     struct attn_shape_text text =
         attn_figure_text(is_head ? left : (x + right) / 2, y + PAD + 0.82 * name, name, pen->ink,
                          is_head ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE);
 
     text.is_bold = is_head;
-    attn_figure_add_box(pen, x, y, plate->width, plate->height, pen->shapes->paper);
+    attn_figure_add_box(pen, x, y, plate->box.width, plate->box.height, pen->shapes->paper);
     if (kind)
-        attn_figure_add_box(pen, x, y, BAR, plate->height,
+        attn_figure_add_box(pen, x, y, BAR, plate->box.height,
                             attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme)));
-    attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->height}, 1, pen->frame);
-    take(layout, x, y, plate->width, plate->height);
+    attn_figure_add_outline(pen, (double[]){x, y, right, y + plate->box.height}, 1, pen->frame);
+    take(layout, x, y, plate->box.width, plate->box.height);
     if (is_head)
         attn_shapes_set_mark(pen->shapes, "h%lld.%lld.%lld.%lld", (long long)plate->layer,
                              (long long)plate->head, (long long)position_of(layout, plate->row),
@@ -530,9 +516,8 @@ static void add_plate(struct attn_figure_pen *pen, struct layout *layout, const 
     attn_figure_add_scratch(pen, text);
     text.size = small;
     text.is_bold = false;
-    text.anchor = layout->tight > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_END;
-    text.x = layout->tight > 0 ? left : right - PAD;
-    text.y += layout->tight > 0 ? layout->line : 0;
+    text.anchor = ATTN_ANCHOR_END;
+    text.x = right - PAD;
     text.color = pen->faint;
     write_text(pen, layout, plate, EFFECT);
     attn_figure_add_scratch(pen, text);
@@ -554,67 +539,18 @@ static bool is_first(const struct layout *layout, const struct link *link)
     return true;
 }
 
-/* Adds a piece of LINK from x, y to x, y. */
-static void add_piece(struct attn_figure_pen *pen, const struct layout *layout, struct link *link,
-                      const double piece[4])
-{
-    const double rise = STEEP * (piece[1] - piece[3]), *longest = link->piece;
-    const uint32_t color = attn_rgb_number(
-        attn_rgb_mix(attn_streams_color(pen, link->score), OPACITY, pen->options->theme));
-
-    attn_shapes_add_curve(pen->shapes,
-                          (struct attn_shape_curve){piece[0], piece[1], piece[0], piece[1] - rise,
-                                                    piece[2], piece[3] + rise, piece[2], piece[3],
-                                                    width_of(layout, link), color});
-    if (fabs(piece[2] - piece[0]) + fabs(piece[3] - piece[1]) >
-        fabs(longest[2] - longest[0]) + fabs(longest[3] - longest[1]))
-        memcpy(link->piece, piece, sizeof link->piece);
-}
-
-/* Returns about the x at Y of a curve from AT to the end of ENDS. */
-static double x_at(const double at[2], const double ends[4], double y)
-{
-    const double t = (at[1] - y) / (at[1] - ends[3]);
-
-    return at[0] + (ends[2] - at[0]) * t * t * (3 - 2 * t);
-}
-
-/* Adds LINK from x, y to x, y: it passes the plates before which it would run at their nearer side.
- */
-static void add_route(struct attn_figure_pen *pen, struct layout *layout, struct link *link,
-                      const double ends[4])
-{
-    double at[2] = {ends[0], ends[1]};
-
-    for (struct plate *plate = layout->plates; plate < layout->plates + layout->n_plate; plate++) {
-        const double low = plate->y + plate->height, middle = plate->x + plate->width / 2;
-        const double foot = x_at(at, ends, low), top = x_at(at, ends, plate->y);
-        const double room = plate->width / 2 + BESIDE, width = width_of(layout, link);
-        const bool is_right = foot + top > 2 * middle;
-        const double away = room + plate->beside[is_right] + width / 2;
-        const double beside = middle + (is_right ? away : -away);
-
-        if (plate->y >= at[1] || plate->y <= ends[3] || fmax(foot, top) < middle - room ||
-            fmin(foot, top) > middle + room)
-            continue;
-        plate->beside[is_right] += width + 2;
-        add_route(pen, layout, link, (double[]){at[0], at[1], beside, low});
-        add_piece(pen, layout, link, (double[]){beside, low + 1, beside, plate->y - 1});
-        at[0] = beside;
-        at[1] = plate->y;
-    }
-    add_piece(pen, layout, link, (double[]){at[0], at[1], ends[2], ends[3]});
-}
-
 /* Adds the curve of LINK, and the letter of what reads. */
 static void add_link(struct attn_figure_pen *pen, struct layout *layout, struct link *link)
 {
+    const uint32_t color = attn_rgb_number(
+        attn_rgb_mix(attn_streams_color(pen, link->score), OPACITY, pen->options->theme));
     struct attn_shape_text letter = {.size = pen->letters.tick, .color = pen->faint};
     double ends[4];
 
     find_ends(layout, link, ends);
     attn_shapes_set_mark(pen->shapes, "%zu", link->row);
-    add_route(pen, layout, link, ends);
+    attn_route_add(pen, layout->boxes, layout->n_plate, ends,
+                   (struct attn_route_pen){width_of(layout, link), color, link->piece});
     attn_shapes_end_mark(pen->shapes);
     letter.x = ends[2] + width_of(layout, link) / 2 + 2;
     letter.y = ends[3] + letter.size;
@@ -629,9 +565,9 @@ static void add_link(struct attn_figure_pen *pen, struct layout *layout, struct 
 static void add_number(struct attn_figure_pen *pen, struct layout *layout, const struct link *link)
 {
     static const double spots[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
-    const double *ends = link->piece, rise = STEEP * (ends[1] - ends[3]);
+    const double *ends = link->piece, rise = ATTN_ROUTE_STEEP * (ends[1] - ends[3]);
     struct attn_shape_text at = {.color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
-    bool is_done = fabs(link->score) < LEAST_NUMBER || pen->content->kind == ATTN_FIGURE_ANSWER;
+    bool is_done = fabs(link->score) < LEAST_NUMBER;
 
     pen->scratch.size = 0;
     attn_figure_append_signed(&pen->scratch, link->score, 2);
@@ -645,24 +581,15 @@ static void add_number(struct attn_figure_pen *pen, struct layout *layout, const
     }
 }
 
-/* Writes the answer, with the metric of both texts: "are - is  -0.8 -> 2.5"; of its heads "are over
- * is  2.5". */
+/* Writes the answer, with the metric of both texts: "are - is  -0.8 -> 2.5". */
 static void write_answer(struct attn_figure_pen *pen, const struct layout *layout)
 {
     const struct attn_table_picture *of = pen->content->of;
     struct attn_buffer *out = &pen->scratch;
     const struct attn_cell clean = attn_table_fact(layout->table, "clean");
     const struct attn_cell other = attn_table_fact(layout->table, "corrupted");
-    const struct attn_cell target = attn_table_fact(layout->table, "target");
-    const struct attn_cell foil = attn_table_fact(layout->table, "foil");
 
-    if (target.type == ATTN_VALUE_TEXT && foil.type == ATTN_VALUE_TEXT) {
-        attn_table_append_label(out, target.text, target.size, WORD);
-        attn_buffer_append_string(out, " over ");
-        attn_table_append_label(out, foil.text, foil.size, WORD);
-        attn_buffer_append_string(out, "  ");
-        attn_figure_append_signed(out, attn_table_fact(layout->table, "sum").real, 1);
-    } else if (of->target && of->foil) {
+    if (of->target && of->foil) {
         attn_table_append_label(out, of->target, strlen(of->target), WORD);
         attn_buffer_append_string(out, " \xe2\x88\x92 ");
         attn_table_append_label(out, of->foil, strlen(of->foil), WORD);
@@ -817,33 +744,6 @@ static enum attn_status find_links(struct attn_figure_pen *pen, struct layout *l
 
 /* --- The figure ------------------------------------------------------------------------------- */
 
-/* Whether the sum of an answer has two lines. */
-static bool is_narrow(const struct attn_figure_pen *pen)
-{
-    return pen->content->kind == ATTN_FIGURE_ANSWER && pen->shapes->width < LEAST_WIDTH;
-}
-
-/* Writes the other parts, a narrow figure's first two above *Y. */
-static void write_rest(struct attn_figure_pen *pen, const struct layout *layout, double *y)
-{
-    const struct attn_table *table = layout->table;
-    struct attn_buffer *out = &pen->scratch;
-
-    for (size_t row = layout->n_edge; row < attn_table_n_row(table); row++) {
-        const struct attn_cell part = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
-
-        attn_buffer_append_format(out, "+ %.*s ", (int)part.size, part.text);
-        attn_figure_append_signed(out, 100 * (double)attn_table_number(table, row, layout->effects),
-                                  0);
-        attn_buffer_append_string(out, " %  ");
-        if (is_narrow(pen) && row == layout->n_edge + 1) {
-            add_line(pen, ATTN_FIGURE_PAD, *y);
-            *y += layout->line;
-        }
-    }
-    attn_buffer_append_string(out, "= 100 %");
-}
-
 /* Adds the text, and the legend, from Y on. */
 static void add_legend(struct attn_figure_pen *pen, const struct layout *layout, double y)
 {
@@ -853,20 +753,15 @@ static void add_legend(struct attn_figure_pen *pen, const struct layout *layout,
     const double line = layout->line;
     double x;
 
-    if (pen->content->kind == ATTN_FIGURE_ANSWER)
-        write_rest(pen, layout, &y);
-    else if (pen->is_printed && text->text)
+    if (pen->is_printed && text->text)
         attn_escape_append(&pen->scratch, text->text, text->n);
     add_line(pen, ATTN_FIGURE_PAD, y);
     y += ATTN_STREAMS_LEGEND;
     x = attn_streams_add_sample(pen, ATTN_FIGURE_PAD, y, "for", attn_streams_color(pen, 1),
                                 OPACITY);
     x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
-    attn_buffer_append_string(&pen->scratch, layout->tight > 2 ? "\xe2\x86\x92: where it looks"
-                                                               : "full width: the whole answer");
+    attn_buffer_append_string(&pen->scratch, "full width: the whole answer");
     add_line(pen, x, y);
-    if (pen->content->kind == ATTN_FIGURE_ANSWER)
-        return;
     attn_buffer_append_string(
         &pen->scratch, layout->effects < SIZE_MAX
                            ? "%: own effect; \xe2\x86\x92: where it looks; q k v: what an edge "
@@ -896,7 +791,6 @@ static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_err
 {
     const struct attn_table *table = pen->content->table;
     const struct attn_table_picture *of = pen->content->of;
-    const bool is_answer = pen->content->kind == ATTN_FIGURE_ANSWER;
     struct layout layout = {.table = table,
                             .room = {42, 24, 12, 18, 9},
                             .effects = attn_table_find(table, "own"),
@@ -906,22 +800,15 @@ static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_err
                             .n_sharing = of->n_sharing > 0 ? of->n_sharing : 1};
     double below;
 
-    if (is_answer) {
-        layout.effects = attn_table_view_find(table, of->view.values);
-        layout.room = (struct room){36, 8, 5, 8, 14};
-    }
     ATTN_TRY(read_edges(pen, &layout, err));
     ATTN_TRY(find_links(pen, &layout, err));
-    ATTN_TRY(plan(pen, &layout, is_answer ? LEAST_OF_ANSWER : LEAST_WIDTH, err));
+    ATTN_TRY(plan(pen, &layout, err));
     below = layout.bottom + pen->letters.label + 2 * layout.line;
-    pen->shapes->height =
-        ceil(below + ATTN_STREAMS_LEGEND + (is_answer ? 1 + is_narrow(pen) : 4) * layout.line +
-             2 * ATTN_FIGURE_PAD);
+    pen->shapes->height = ceil(below + ATTN_STREAMS_LEGEND + 4 * layout.line + 2 * ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
     add_columns(pen, &layout);
-    if (layout.tight < 2)
-        add_layers(pen, &layout);
+    add_layers(pen, &layout);
     for (size_t i = 0; i < layout.n_link; i++)
         add_link(pen, &layout, &layout.links[i]);
     for (size_t i = 0; i < layout.n_plate; i++)

@@ -184,9 +184,12 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
 static void append_mark(struct attn_buffer *out, const struct attn_shapes *figure,
                         struct attn_mark mark)
 {
+    const char *bytes = figure->text.data + mark.first;
+    const bool has_names = mark.n > 5 && memcmp(bytes, "data-", 5) == 0;
+
     if (mark.n > 0)
-        attn_buffer_append_format(out, " data-i=\"%.*s\"", (int)mark.n,
-                                  figure->text.data + mark.first);
+        attn_buffer_append_format(out, has_names ? " %.*s" : " data-i=\"%.*s\"", (int)mark.n,
+                                  bytes);
 }
 
 static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
@@ -390,6 +393,11 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
                                 : append_paths(out, figure, &cluster, err);
     case ATTN_SHAPE_BOX:
         append_box(out, &shapes[0].box);
+        break;
+    case ATTN_SHAPE_GROUP:
+        attn_buffer_append_string(out, shapes[0].mark.n > 0 ? "<g" : "</g");
+        attn_buffer_append(out, figure->text.data + shapes[0].mark.first, shapes[0].mark.n);
+        attn_buffer_append_string(out, ">\n");
         break;
     case ATTN_SHAPE_DOT:
         append_dot(out, figure, &shapes[0]);

@@ -143,44 +143,137 @@ static long layer_of(struct attn_cell part)
     return memchr(part.text, '.', part.size) ? strtol(part.text, NULL, 10) : -1;
 }
 
-/* "4 heads of layer 23 carry 82 % of 'Mary' over 'John', 24.4 takes 17 % back". */
+/* Parts that a title names together. */
+struct named_parts {
+    struct attn_cell first; /* the name of the first */
+    long layer;             /* of heads; -1: MLPs, embedding or other heads */
+    size_t n;
+    double writes;
+    int sides; /* 1: the foil changes more in all, 2: the target; 0: in some each, or unknown */
+};
+
+enum { MOST_NAMED = 11, MOST_IN_TITLE = 3 };
+
+/* Lists the groups of the answer TABLE: heads of one layer with one sign, and other parts. Returns
+ * how many. */
+static size_t group_parts(const struct attn_table *table, struct named_parts groups[MOST_NAMED])
+{
+    size_t n = 0;
+
+    for (size_t row = 0; row < attn_table_n_row(table) && n < MOST_NAMED; row++) {
+        const struct attn_cell part = attn_table_role_cell(table, row, ATTN_ROLE_WRITER);
+        const struct attn_cell target =
+            attn_table_cell(table, row, attn_table_find(table, "writes_target"));
+        const struct attn_cell foil =
+            attn_table_cell(table, row, attn_table_find(table, "writes_foil"));
+        const double writes = attn_table_cell(table, row, attn_table_find(table, "writes")).real;
+        const int sides = layer_of(part) < 0 || target.type != ATTN_VALUE_REAL ? 0
+                          : fabs(foil.real) > fabs(target.real)                ? 1
+                                                                               : 2;
+        size_t i = 0;
+
+        while (i < n && (layer_of(part) < 0 || groups[i].layer != layer_of(part) ||
+                         (groups[i].writes < 0) != (writes < 0)))
+            i++;
+        if (i == n)
+            groups[n++] = (struct named_parts){part, layer_of(part), 0, 0, sides};
+        groups[i].n++;
+        groups[i].writes += writes;
+        groups[i].sides = groups[i].sides == sides ? sides : 0;
+    }
+    return n;
+}
+
+/* Compares by descending magnitude (qsort). */
+static int by_writes(const void *a, const void *b)
+{
+    const double x = fabs(((const struct named_parts *)a)->writes),
+                 y = fabs(((const struct named_parts *)b)->writes);
+
+    return (x < y) - (x > y);
+}
+
+/* Appends the subject, "4 heads of layer 23", "Head 23.3", "MLPs", at the begin of a sentence. */
+static void append_parts(struct attn_buffer *out, const struct named_parts *parts, bool is_first)
+{
+    const bool is_other = parts->layer < 0 && *parts->first.text != 'M';
+
+    if (parts->n > 1)
+        attn_buffer_append_format(out, "%zu heads of layer %ld", parts->n, parts->layer);
+    else if (is_first && parts->layer >= 0)
+        attn_buffer_append_format(out, "Head %.*s", (int)parts->first.size, parts->first.text);
+    else
+        attn_buffer_append_format(out, "%s%.*s",
+                                  !is_other  ? ""
+                                  : is_first ? "The "
+                                             : "the ",
+                                  (int)parts->first.size, parts->first.text);
+}
+
+/* Appends what PARTS do: "lowers 'John' by 2.9", "write 5.0", "takes 2.8 back". */
+static void append_deed(const struct attn_table *table, const struct named_parts *parts,
+                        struct attn_buffer *out)
+{
+    const bool is_one = parts->n == 1 && (parts->layer >= 0 || *parts->first.text == 'e');
+    const bool is_against = parts->writes < 0;
+    const char *deed = parts->sides == 0                   ? (is_against ? " take" : " write")
+                       : (parts->sides == 1) == is_against ? " raise"
+                                                           : " lower";
+    const struct attn_cell word = attn_table_fact(table, parts->sides == 1 ? "foil" : "target");
+
+    if (parts->sides == 2 && !is_against)
+        deed = " write";
+    attn_buffer_append_format(out, "%s%s ", deed, is_one ? "s" : "");
+    if (parts->sides > 0) {
+        append_cell(out, word);
+        attn_buffer_append_string(out, parts->sides == 2 && !is_against ? ", " : " by ");
+    }
+    attn_buffer_append_format(out, "%.1f", fabs(parts->writes));
+}
+
+/* "4 heads of layer 23 write 5.0 of 6.1, MLPs 4.5; the other heads take 2.8 back": the largest
+ * groups. A head lowers the foil where that side of it is the larger one, or writes the target. */
 static void name_answer(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_table *table = pen->content->table;
-    const size_t shares = attn_table_view_find(table, pen->content->of->view.values);
-    struct attn_cell best = {0}, against = {0};
-    double most = 0, least = 0;
-    size_t n_most = 0;
+    const struct attn_cell target = attn_table_fact(table, "target");
+    const struct attn_cell foil = attn_table_fact(table, "foil");
+    const double sum = attn_table_fact(table, "sum").real;
+    struct named_parts groups[MOST_NAMED];
+    size_t n = group_parts(table, groups);
 
-    for (size_t i = 0; i < attn_table_n_row(table); i++) { /* the largest head first */
-        const struct attn_cell part = attn_table_role_cell(table, i, ATTN_ROLE_WRITER);
-        const double share = (double)attn_table_number(table, i, shares);
-
-        if (layer_of(part) >= 0 && share < 0 && least == 0) {
-            least = share;
-            against = part;
-        } else if (layer_of(part) >= 0 && share > 0 &&
-                   (n_most == 0 || layer_of(part) == layer_of(best))) {
-            most += share;
-            best = n_most++ == 0 ? part : best;
+    if (target.size == 0 || n == 0)
+        return;
+    if (fabs(sum) < 1) {
+        append_cell(out, target);
+        if (foil.size > 0) {
+            attn_buffer_append_string(out, " and ");
+            append_cell(out, foil);
         }
+        attn_buffer_append_format(out, ": %.1f %s", fabs(sum),
+                                  foil.size > 0 ? "apart"
+                                  : sum < 0     ? "below the mean logit"
+                                                : "above the mean logit");
+        return;
     }
-    if (n_most == 0 || attn_table_fact(table, "target").size == 0)
-        return;
-    if (n_most == 1)
-        attn_buffer_append_format(out, "Head %.*s", (int)best.size, best.text);
-    else
-        attn_buffer_append_format(out, "%zu heads of layer %ld", n_most, layer_of(best));
-    append_percent(out, n_most > 1 ? " carry " : " carries ", most);
-    attn_buffer_append_string(out, " of ");
-    append_cell(out, attn_table_fact(table, "target"));
-    attn_buffer_append_string(out, " over ");
-    append_cell(out, attn_table_fact(table, "foil"));
-    if (least >= 0)
-        return;
-    attn_buffer_append_format(out, ", %.*s", (int)against.size, against.text);
-    append_percent(out, " takes ", -least);
-    attn_buffer_append_string(out, " back");
+    qsort(groups, n, sizeof *groups, by_writes);
+    n = n < MOST_IN_TITLE ? n : MOST_IN_TITLE;
+    for (size_t i = 0; i < n; i++) {
+        const struct named_parts *parts = &groups[i], *before = &groups[i - (i > 0)];
+        const bool is_plain = i > 0 && parts->sides == 0 && before->sides == 0 &&
+                              (parts->writes < 0) == (before->writes < 0);
+
+        attn_buffer_append_string(out, i == 0 ? "" : is_plain ? ", " : "; ");
+        append_parts(out, parts, i == 0);
+        if (is_plain)
+            attn_buffer_append_format(out, " %.1f", fabs(parts->writes));
+        else
+            append_deed(table, parts, out);
+        if (i == 0)
+            attn_buffer_append_format(out, " of %s%.1f", sum < 0 ? "\xe2\x88\x92" : "", fabs(sum));
+        if (parts->sides == 0 && parts->writes < 0)
+            attn_buffer_append_string(out, i == 0 ? " from it" : " back");
+    }
 }
 
 /* "15 edges carry 109 % of the answer", if the circuit was run. */

@@ -400,10 +400,12 @@ static double find_rank(const struct attn_page *w, const struct attn_page_head *
         return attn_location_compare(&head->at, &w->question.head) == 0;
     if (head->is_pooled)
         return -1;
-    if (is_ranked)
-        rank = attn_first_head_rank(attn_first_head_look(mixes[0], &head->at, &key),
-                                    of->answer ? attn_first_head_share(of->answer, &head->at)
-                                               : attn_first_head_effect(of->effects, &head->at));
+    if (is_ranked) {
+        rank = attn_first_head_look(mixes[0], &head->at, &key);
+        rank = of->answer
+                   ? attn_first_head_of(of->answer, &head->at, rank)
+                   : attn_first_head_rank(rank, attn_first_head_effect(of->effects, &head->at));
+    }
     return (isnan(rank) ? 0 : rank) + (head->is_source ? MOST_RANK : 0);
 }
 

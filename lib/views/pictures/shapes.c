@@ -127,6 +127,19 @@ void attn_shapes_set_mark(struct attn_shapes *shapes, const char *format, ...)
     attn_buffer_append_string(&shapes->text, mark);
 }
 
+void attn_shapes_begin_group(struct attn_shapes *shapes, const char *attributes, size_t n)
+{
+    const struct attn_mark mark = {shapes->text.size, n};
+
+    attn_buffer_append(&shapes->text, attributes, n);
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_GROUP, .mark = mark});
+}
+
+void attn_shapes_end_group(struct attn_shapes *shapes)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_GROUP});
+}
+
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box)
 {
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BOX, .box = box});
@@ -301,6 +314,7 @@ void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts)
         [ATTN_SHAPE_PICTURE] = "xxss", [ATTN_SHAPE_LINE] = "xxxxs",
         [ATTN_SHAPE_DOT] = "xxss",     [ATTN_SHAPE_TEXT] = "xxs",
         [ATTN_SHAPE_BAND] = "xxxxxx",  [ATTN_SHAPE_CURVE] = "xxxxxxxxs",
+        [ATTN_SHAPE_GROUP] = "",
     };
     struct attn_shape *list = (void *)shapes->shapes.data;
 

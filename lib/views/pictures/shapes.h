@@ -35,6 +35,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_DOT,
     ATTN_SHAPE_BAND,
     ATTN_SHAPE_PICTURE, /* one of the list's pictures */
+    ATTN_SHAPE_GROUP, /* begins a group with the attributes in its mark, or without them ends it */
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
@@ -104,7 +105,7 @@ struct attn_shape_text {
 };
 
 /* What a shape stands for, in words of its figure: a range of bytes in `text`; n = 0: nothing. In
- * SVG it is the "data-i" of the element. */
+ * SVG it is the "data-i" of the element, or if it begins with "data-", its attributes. */
 struct attn_mark {
     size_t first, n;
 };
@@ -185,6 +186,11 @@ static inline void attn_shapes_end_mark(struct attn_shapes *shapes)
 {
     shapes->mark.n = 0;
 }
+
+/* Begins a group of shapes, an element of SVG with these ATTRIBUTES [n], which are markup; and ends
+ * it. */
+void attn_shapes_begin_group(struct attn_shapes *shapes, const char *attributes, size_t n);
+void attn_shapes_end_group(struct attn_shapes *shapes);
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);

@@ -10,6 +10,7 @@
  * a line, and the part of each head's context vectors that the table would show.
  */
 #include "tensors/labels_internal.h"
+#include "terminal/answer_lines.h"
 #include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
 
@@ -205,7 +206,7 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
         attn_fixed_text_append(
             note, size, used, "(last token%s: %.2f on %zu",
-            isnan(attn_first_head_share(w->base.options.picture->answer, &chosen->matrix->at))
+            attn_first_head_of(w->base.options.picture->answer, &chosen->matrix->at, 0) < 1
                 ? " looks hardest"
                 : "",
             chosen->far, chosen->key);
@@ -261,10 +262,19 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
     const int n_layer = (int)attn_dims_n_whole_layer(dims);
     const bool has_stack = matrix->at.stack != ATTN_STACK_ONLY;
     const char *gap = dims->n_layer > 10 || n_head > 10 || has_stack ? "  " : "   ";
+    const struct attn_table *answer = w->base.options.picture->answer;
     struct attn_location next = matrix->at;
+    double least = 0;
 
     next.layer = (next.layer + (n_head == 1)) % n_layer;
     next.head = (next.head + step) % n_head;
+    for (size_t i = 0; answer && i < attn_table_n_row(answer); i++) {
+        const struct attn_cell part = attn_table_cell(answer, i, 0);
+        const double writes = attn_table_cell(answer, i, attn_table_find(answer, "writes")).real;
+
+        if (writes < least && sscanf(part.text, "%d.%d", &next.layer, &next.head) == 2)
+            least = writes; /* the largest head against */
+    }
     if (w->levels->n > 1)
         attn_buffer_append_format(&w->map.label, "`heads %s`: %s%s", attn_location_name(&next).text,
                                   has_all_heads(w) ? "one head"
@@ -505,8 +515,7 @@ static struct chosen choose_look(const struct screen_writer *w)
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t key = 0;
         const double weight = find_look(w, m, &key);
-        const double rank = attn_first_head_rank(
-            weight, attn_first_head_share(w->base.options.picture->answer, &m->at));
+        const double rank = attn_first_head_of(w->base.options.picture->answer, &m->at, weight);
 
         if (weight > 0 && rank > most) {
             chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
@@ -565,22 +574,6 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
-}
-
-static enum attn_status draw_answer(struct screen_writer *w, struct attn_error *err)
-{
-    const struct attn_table *table = w->base.options.picture->answer;
-    const struct attn_cell target = attn_table_fact(table, "target");
-    const struct attn_cell foil = attn_table_fact(table, "foil");
-
-    attn_sink_write(w->base.sink, "\n", 1);
-    attn_buffer_append_string(&w->map.label, "what heads write of ");
-    attn_table_append_label(&w->map.label, target.text, target.size, MOST_TOKEN);
-    attn_buffer_append_string(&w->map.label, " over ");
-    attn_table_append_label(&w->map.label, foil.text, foil.size, MOST_TOKEN);
-    attn_buffer_append_string(&w->map.label, ", and where they look");
-    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
-    return attn_table_write(table, ATTN_TABLE_ALIGNED, -1, w->base.sink, err);
 }
 
 /* Finds the heads that look hardest at one word, as choose compares them, the hardest first.
@@ -697,11 +690,14 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         ATTN_TRY(draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, chosen.key}, err));
     if (!has_all_heads(w))
         ATTN_TRY(draw_head(w, &chosen, err));
-    if (writer->options.picture->answer)
-        ATTN_TRY(draw_answer(w, err));
     if (has_looks(w))
         ATTN_TRY(draw_looks(w, err));
     ATTN_TRY(draw_all_heads(w, err));
+    if (writer->options.picture->answer) {
+        attn_sink_write(w->base.sink, "\n", 1);
+        ATTN_TRY(
+            attn_answer_lines(writer->options.picture->answer, w->map.width, w->base.sink, err));
+    }
     if (writer->options.picture->name_fields) {
         if (w->has_gap)
             attn_sink_write(w->base.sink, "\n", 1);

@@ -3,6 +3,7 @@
 
 #include "base/text/utf8.h"
 #include "tokenizer/pipeline.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,11 +49,6 @@ struct attn_property_range {
 
 /* Returns the property named NAME, of Unicode ATTN_UNICODE_VERSION, or NULL. */
 const struct attn_unicode_property *attn_unicode_property_find(const char *name);
-
-/* --- Lower case ------------------------------------------------------------------------------- */
-
-/* Stores CODE_POINT in lower case, or as it is. Returns the length: 1, or 2 for U+0130. */
-size_t attn_lowercase(uint32_t code_point, uint32_t lower[2]);
 
 /* --- Normal forms ----------------------------------------------------------------------------- */
 
