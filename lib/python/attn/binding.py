@@ -655,6 +655,9 @@ ATTN_BASELINE_MASK = 4
 ATTN_BASELINE_PAD = 5
 ATTN_BASELINE_GREY = 6
 ATTN_N_BASELINE = 7
+ATTN_SIDES_LOGITS = 0
+ATTN_SIDES_MEAN = 1
+ATTN_SIDES_NONE = 2
 ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
@@ -2385,6 +2388,7 @@ attn_attribute_args._fields_ = [
     ("n_target", c_size_t),
     ("baseline_keep", attn_number_list),
     ("score", attn_score_cells),
+    ("sides", c_int),
 ]
 attn_generate_args._fields_ = [
     ("size", c_size_t),

@@ -24,6 +24,9 @@
  *     sum                of all these parts
  *     model              the model's logit before a soft cap: equal but for rounding
  *
+ * With a foil, attribution_target and attribution_foil are what the part adds to each of the two
+ * logits; attribution is their difference. A logit has no zero: compare them with those of others.
+ *
  * The effect of a head on later heads and MLPs is counted in the rows of those.
  *
  * With `score` the number is not a logit but the score s_ij that a head gives to a key, before a
@@ -122,6 +125,13 @@ struct attn_score_cells {
     struct attn_head_list head;
 };
 
+/* What a part adds to target and foil apart. */
+enum attn_attribute_sides {
+    ATTN_SIDES_LOGITS = 0, /* to each of the two logits */
+    ATTN_SIDES_MEAN = 1,   /* to each, against the mean of all logits */
+    ATTN_SIDES_NONE = 2    /* neither is computed */
+};
+
 struct attn_attribute_args {
     size_t size; /* size of this struct */
     /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:
@@ -145,7 +155,8 @@ struct attn_attribute_args {
     /* for ig: positions that keep their embedding in the baseline, or as text "none"; not given:
      * the positions that an encoder's tokenizer added */
     struct attn_number_list baseline_keep;
-    struct attn_score_cells score; /* if it is given, attributes these scores, and no answer */
+    struct attn_score_cells score;   /* if it is given, attributes these scores, and no answer */
+    enum attn_attribute_sides sides; /* for dla with a foil, at one position */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("attribute", attn_attribute_args)

@@ -38,9 +38,9 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, ATTRIBUTION, ROW_TYPE, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, ATTRIBUTION, OF_TARGET, OF_FOIL, ROW_TYPE, N_COLUMN };
 
-enum { SHOW_PARTS = 2, SHOW_TOKENS = 4 };
+enum { SHOW_PARTS = 2, SHOW_TOKENS = 4, SHOW_SIDES = 8 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum model", .shown = SHOW_PARTS),
@@ -49,8 +49,17 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
     [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @",
                                          .traits = ATTN_TRAIT_RANKED),
+    [OF_TARGET] = ATTN_COLUMN_QUANTITY("attribution_target", 4, NULL, SIGNED,
+                                       "part of the logit of the target", .shown = SHOW_SIDES,
+                                       .help = "what the part adds to the logit of the target"),
+    [OF_FOIL] = ATTN_COLUMN_QUANTITY("attribution_foil", 4, NULL, SIGNED,
+                                     "part of the logit of the foil", .shown = SHOW_SIDES,
+                                     .help = "what the part adds to the logit of the foil"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
+
+/* What the parts are projected onto: the target alone, the foil alone, or their difference. */
+enum side { SIDE_TARGET, SIDE_FOIL, BOTH };
 
 /* Attention in a layer. */
 struct branch {
@@ -84,6 +93,9 @@ struct logit_split {
     float *panel;  /* scratch of the foil that is nothing, as sums; else NULL */
     double *sums;
     double sum, size;             /* size: sum of the absolute values of the terms of `sum` */
+    enum side side;               /* the current walk over the parts; those of sides come first, */
+    double *sides[2];             /* [number of parts] owned by the frame; and keep their numbers */
+    size_t n_side, i_side;        /* room, and the next part */
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
     const float *stream; /* into the current layer */
@@ -290,7 +302,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->n_z = frame->config->n_head * frame->config->d_value;
     split->along = attn_frame_alloc(frame, split->n * split->n_z, sizeof(double));
     split->read = attn_frame_alloc(frame, split->n * split->n_z, sizeof(float));
-    if (split->answer.has_foil && split->answer.foil == ATTN_FOIL_NOTHING) {
+    if (split->answer.has_foil &&
+        (split->answer.foil == ATTN_FOIL_NOTHING || split->args->sides == ATTN_SIDES_MEAN)) {
         split->panel = attn_frame_alloc(frame, d * ATTN_READOUT_PANEL, sizeof(float));
         split->sums = attn_frame_alloc(frame, d * ATTN_READOUT_PANEL, sizeof(double));
     }
@@ -378,19 +391,45 @@ static double logits_scale(const struct logit_split *split)
     return scale > 0 ? scale : 1;
 }
 
-/* Sets `column` for a single row, to a column of W_U. */
+/* The logits that a walk adds up: those of two tokens with signs. */
+struct side_logits {
+    int32_t ids[2];
+    double signs[2];
+};
+
+static struct side_logits logits_of(const struct logit_split *split)
+{
+    const struct attn_answer *answer = &split->answer;
+    const bool is_centered = split->args->sides == ATTN_SIDES_MEAN;
+
+    if (split->side == BOTH)
+        return (struct side_logits){{answer->target, answer->foil}, {1, answer->has_foil ? -1 : 0}};
+    return (struct side_logits){
+        {split->side == SIDE_TARGET ? answer->target : answer->foil, ATTN_FOIL_NOTHING},
+        {1, is_centered ? -1 : 0}};
+}
+
+/* Sets `column` for a single row, to the columns of W_U that the current walk adds up. */
 static void find_column(struct logit_split *split)
 {
+    const struct side_logits own = logits_of(split);
     const size_t d = split->frame.config->d_model;
     const struct attn_matrix *unembed = &split->weights->unembed.weight;
 
-    attn_matrix_column(unembed, (size_t)split->answer.target, split->column);
-    if (split->panel)
-        attn_readout_mean(unembed, split->panel, split->sums, split->row);
-    else if (split->answer.has_foil)
-        attn_matrix_column(unembed, (size_t)split->answer.foil, split->row);
-    for (size_t i = 0; split->answer.has_foil && i < d; i++)
-        split->column[i] -= split->row[i];
+    memset(split->column, 0, d * sizeof *split->column);
+    for (int i = 0; i < 2; i++) { /* the target, and what is taken from it */
+        const double sign = own.signs[i];
+        const int32_t id = own.ids[i];
+
+        if (sign == 0)
+            continue;
+        if (id == ATTN_FOIL_NOTHING)
+            attn_readout_mean(unembed, split->panel, split->sums, split->row);
+        else
+            attn_matrix_column(unembed, (size_t)id, split->row);
+        for (size_t k = 0; k < d; k++)
+            split->column[k] += sign * split->row[k];
+    }
     for (size_t i = 0; i < d; i++)
         split->column[i] *= logits_scale(split);
 }
@@ -583,6 +622,14 @@ static enum attn_status append(struct logit_split *split, const char *part,
     if (at && at->head != ATTN_ALL_HEADS)
         row[HEAD] = attn_cell_integer(at->head);
     split->sum += logit;
+    if (split->side != BOTH) {
+        split->sides[split->side][split->i_side++] = logit;
+        return ATTN_OK;
+    }
+    if (split->n_side > 0) {
+        row[OF_TARGET] = attn_cell_real(split->sides[SIDE_TARGET][split->i_side]);
+        row[OF_FOIL] = attn_cell_real(split->sides[SIDE_FOIL][split->i_side++]);
+    }
     return attn_frame_append(&split->frame, row, err);
 }
 
@@ -653,19 +700,26 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
     return ATTN_OK;
 }
 
-/* Returns the output bias of the foil; of nothing, the mean. */
-static double bias_of_foil(const struct logit_split *split)
+/* Returns what the output bias adds to the logits of the current walk; of nothing, the mean. */
+static double find_output_bias(const struct logit_split *split)
 {
-    const struct attn_answer *answer = &split->answer;
-    const size_t n = split->panel ? split->frame.config->n_vocab : 1;
-    double sum = 0, bias;
+    const struct side_logits own = logits_of(split);
+    const size_t n_vocab = split->frame.config->n_vocab;
+    double bias = 0;
 
-    for (size_t i = 0; answer->has_foil && i < n; i++) {
-        attn_vector_elements(&split->weights->unembed.bias, split->panel ? i : (size_t)answer->foil,
-                             1, &bias);
-        sum += bias;
+    for (int i = 0; i < 2; i++) {
+        const bool is_mean = own.ids[i] == ATTN_FOIL_NOTHING;
+        const size_t n = own.signs[i] == 0 ? 0 : is_mean ? n_vocab : 1;
+        double sum = 0, one;
+
+        for (size_t k = 0; k < n; k++) {
+            attn_vector_elements(&split->weights->unembed.bias, is_mean ? k : (size_t)own.ids[i], 1,
+                                 &one);
+            sum += one;
+        }
+        bias += n > 0 ? own.signs[i] * sum / (double)n : 0;
     }
-    return sum / (double)n;
+    return bias * logits_scale(split);
 }
 
 static enum attn_status append_output(struct logit_split *split, struct attn_error *err)
@@ -675,12 +729,10 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     const struct attn_sentence *sentence = &attn_asked_model(split->frame.run)->sentence;
     const bool has_norm = config->has_final_norm;
     const float *read = has_norm ? kept_outside(split, ATTN_SITE_LN_FINAL) : kept_last(split);
-    double bias;
+    double bias = find_output_bias(split);
     bool has_bias = weights->unembed.bias.data;
     struct attn_sum sum;
 
-    attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.target, 1, &bias);
-    bias = (bias - bias_of_foil(split)) * logits_scale(split);
     for (size_t i = 0; i < sentence->n_step && !has_bias; i++)
         if (sentence->steps[i].map.bias.data) { /* only maps have a bias */
             has_bias = true;
@@ -697,9 +749,10 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
         .n_rounded = (double)(config->d_model + split->n_z + 2 * config->n_layer + split->n),
         .compute = attn_model_compute(attn_asked_model(split->frame.run))};
     ATTN_TRY(append(split, "sum", NULL, split->sum, err));
-    if (config->logits_cap > 0)
+    if (config->logits_cap > 0 || split->side != BOTH)
         split->model = dot(split->column, read, split->n * config->d_model) + bias;
-    ATTN_TRY(attn_sum_check(&sum, "parts", split->model, err));
+    if (split->side == BOTH)
+        ATTN_TRY(attn_sum_check(&sum, "parts", split->model, err));
     return append(split, "model", NULL, split->model, err);
 }
 
@@ -820,17 +873,27 @@ static void draw(const void *given, struct attn_drawn *drawn)
         attn_drawn_ask(drawn, "written by heads, by the key they read from");
 }
 
+/* Whether target and foil are shown apart: two tokens at one position of a text. */
+static bool has_sides(const struct attn_frame *frame)
+{
+    const struct attn_attribute_args *args = frame->args;
+
+    return (args->answer.foil || args->answer.foil_id) && args->sides != ATTN_SIDES_NONE &&
+           args->by != ATTN_ATTRIBUTE_BY_TOKEN && frame->config->pooling == ATTN_POOLING_NONE;
+}
+
 static uint64_t shows(const void *state)
 {
     const struct attn_frame *frame = &((const struct logit_split *)state)->frame;
     const struct attn_attribute_args *args = frame->args;
 
-    return args->by == ATTN_ATTRIBUTE_BY_TOKEN ? SHOW_TOKENS : SHOW_PARTS;
+    return (args->by == ATTN_ATTRIBUTE_BY_TOKEN ? SHOW_TOKENS : SHOW_PARTS) |
+           (has_sides(frame) ? SHOW_SIDES : 0);
 }
 
-static enum attn_status ask(void *state, struct attn_error *err)
+/* Walks over all parts in the directions of the current side. */
+static enum attn_status walk(struct logit_split *split, struct attn_error *err)
 {
-    struct logit_split *split = state;
     const struct attn_config *config = split->frame.config;
     const size_t d = config->d_model, n_front = attn_asked_text(split->frame.run)->grid.n_front;
     const bool is_mapped = attn_backward_reads_embeddings(attn_asked_model(split->frame.run));
@@ -838,6 +901,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_location at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER};
     double embed = 0, both;
 
+    split->sum = split->size = 0;
+    split->i_side = 0;
     ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
     enter_layer(split, 0);
     if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN)
@@ -856,6 +921,26 @@ static enum attn_status ask(void *state, struct attn_error *err)
     while (attn_dims_next_layer(dims_of(split), &at))
         ATTN_TRY(append_layer(split, &at, err));
     return append_output(split, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct logit_split *split = state;
+    const struct attn_config *config = split->frame.config;
+    const double model = split->model;
+
+    if (has_sides(&split->frame)) { /* a layer has its heads and at most four other parts; six are
+                                       outside */
+        split->n_side = config->n_layer * (config->n_head + 4) + 6;
+        for (int i = 0; i < 2; i++)
+            split->sides[i] = attn_frame_alloc(&split->frame, split->n_side, sizeof(double));
+        ATTN_TRY(attn_frame_memory(&split->frame, err));
+        for (split->side = SIDE_TARGET; split->side < BOTH; split->side++)
+            ATTN_TRY(walk(split, err));
+    }
+    split->side = BOTH;
+    split->model = model;
+    return walk(split, err);
 }
 
 const struct attn_procedure attn_attribute_parts = {

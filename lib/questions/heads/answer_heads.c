@@ -145,33 +145,36 @@ static size_t part_of(const struct answer *answer, const struct attn_table *tabl
            (kind == 0 ? (size_t)named_cell(table, row, "head").integer : n_head);
 }
 
-/* Adds what each part of REQUEST writes of the question to places[].sum; with the foil NOTHING, to
- * sides[].target. */
-static enum attn_status split(const struct attn_request *request, bool is_side,
+static double side_of(bool has_sides, const struct attn_table *parts, size_t row, const char *name)
+{
+    return has_sides ? named_cell(parts, row, name).real : (double)NAN;
+}
+
+/* Adds what each part of REQUEST writes of the question to places[].sum, and with HAS_SIDES to
+ * sides. */
+static enum attn_status split(const struct attn_request *request, bool has_sides,
                               struct answer *answer, struct attn_error *err)
 {
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_table *parts;
 
     args.answer = answer->asked;
-    if (is_side) {
-        args.answer.foil = "";
-        args.answer.foil_id = NULL;
-    }
+    args.sides = has_sides ? ATTN_SIDES_MEAN : ATTN_SIDES_NONE;
     ATTN_TRY(attn_attribute(attn_asked_host(answer->run), request, &args, &parts, err));
     for (size_t i = 0; i < attn_table_n_row(parts); i++) {
         const size_t part = part_of(answer, parts, i);
 
-        if (attn_table_total(parts, i) == SIZE_MAX)
-            *(is_side ? &answer->sides[part].target : &answer->places[part].sum) +=
-                named_cell(parts, i, "attribution").real;
+        if (attn_table_total(parts, i) < SIZE_MAX)
+            continue;
+        answer->places[part].sum += named_cell(parts, i, "attribution").real;
+        answer->sides[part].target += side_of(has_sides, parts, i, "attribution_target");
+        answer->sides[part].foil += side_of(has_sides, parts, i, "attribution_foil");
     }
     attn_table_free(parts);
     return ATTN_OK;
 }
 
-/* Finds where heads look, the question, and what each part writes of it: two passes, or three with
- * the sides. */
+/* Finds where heads look, the question, and what each part writes of it: two passes. */
 static enum attn_status find_parts(const struct attn_request *request, bool has_sides,
                                    struct answer *answer, struct attn_error *err)
 {
@@ -194,14 +197,7 @@ static enum attn_status find_parts(const struct attn_request *request, bool has_
     attn_session_free(session);
     ATTN_TRY(status);
     answer->asked.at = (struct attn_number_list){.items = &answer->position, .n = 1};
-    ATTN_TRY(split(request, false, answer, err));
-    has_sides = has_sides && answer->foil != ATTN_FOIL_NOTHING;
-    if (has_sides)
-        ATTN_TRY(split(request, true, answer, err));
-    for (size_t i = 0; i < answer->n; i++)
-        answer->sides[i].foil = has_sides ? answer->sides[i].target - answer->places[i].sum
-                                          : (answer->sides[i].target = (double)NAN);
-    return ATTN_OK;
+    return split(request, has_sides && answer->foil != ATTN_FOIL_NOTHING, answer, err);
 }
 
 /* Returns the head with the I-th largest |writes|, of those that write anything; SIZE_MAX: none. */
