@@ -88,9 +88,6 @@ static enum attn_status check_answered(const struct question *question,
 enum attn_status asked_open(struct question *question, struct attn_error *err)
 {
     enum { FEW = 48 };
-    static const struct {
-        double width, font;
-    } sizes[] = {{540, 12}, {268, 10.5}}; /* for a wide window, and for a telephone */
     const struct attn_model *model = attn_host_model(question->host);
     const bool is_live = option_text(question->call, "live") != NULL;
     const bool is_drawn =
@@ -116,13 +113,10 @@ enum attn_status asked_open(struct question *question, struct attn_error *err)
         return check_answered(question, &failure, err);
     const struct attn_output output = {.format = attn_format_find("svg"), .sink = asked->drawn};
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        look.figure_width = sizes[i].width;
-        look.font_size = sizes[i].font;
-        if (attn_table_picture_write(asked->table, &picture, &look, &output, &failure) != ATTN_OK)
-            return ATTN_OK;
-    }
-    question->tensors.look.opening = asked->drawn;
+    look.figure_width = 620;
+    look.font_size = 11;
+    if (attn_table_picture_write(asked->table, &picture, &look, &output, &failure) == ATTN_OK)
+        question->tensors.look.opening = asked->drawn;
     return ATTN_OK;
 }
 

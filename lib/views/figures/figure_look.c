@@ -517,7 +517,9 @@ static void begin_group(struct attn_figure_pen *pen, const struct look *look,
     } of_plate[] = {{"writes", "writes"},
                     {"writes-target", "writes_target"},
                     {"writes-foil", "writes_foil"},
-                    {"missing", "missing"}},
+                    {"missing", "missing"},
+                    {"key", "position"},
+                    {"weight", "weight"}},
       of_answer[] = {{"at", "position"}, {"target", "target"}, {"foil", "foil"}, {"value", "sum"}};
     const struct attn_table *table = look->table;
     struct attn_buffer *out = &pen->scratch;
@@ -525,14 +527,14 @@ static void begin_group(struct attn_figure_pen *pen, const struct look *look,
     out->size = 0;
     if (plate)
         append_text_of(out, "part", attn_table_role_cell(table, plate->row, ATTN_ROLE_WRITER));
-    for (size_t i = 0; plate && i < 4; i++) {
+    for (size_t i = 0; plate && i < sizeof of_plate / sizeof *of_plate; i++) {
         const struct attn_cell cell =
             attn_table_cell(table, plate->row, attn_table_find(table, of_plate[i].column));
 
-        if (cell.type == ATTN_VALUE_REAL)
+        if (cell.type != ATTN_VALUE_MISSING)
             append_text_of(out, of_plate[i].name, cell);
     }
-    for (size_t i = 0; !plate && i < 4; i++)
+    for (size_t i = 0; !plate && i < sizeof of_answer / sizeof *of_answer; i++)
         append_text_of(out, of_answer[i].name, attn_table_fact(table, of_answer[i].column));
     if (kind)
         append_text_of(out, "kind", attn_cell_string(kind));

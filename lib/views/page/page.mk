@@ -25,9 +25,9 @@ styles = $(foreach part,$(1),$(BUILD)/lib/views/page/$(part).bare.css)
 $(POLICIES): $(BUILD)/lib/views/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< $(POLICY_$*) >$@
-POLICY_viewer = $(call bare,shared map plates viewer) $(call styles,viewer)
+POLICY_viewer = $(call bare,shared map look viewer) $(call styles,viewer)
 POLICY_figure = $(call styles,figure)
 LIVE_PARTS := viewer question picture neurons live stage life
-POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map plates pair like guess story why) $(call styles,$(LIVE_PARTS))
+POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map look pair like guess story why) $(call styles,$(LIVE_PARTS))
 MORE_PARTS := atlas examples question neurons picture viewer
-POLICY_more = $(call bare,$(MORE_PARTS) shared map plates) $(call styles,$(MORE_PARTS))
+POLICY_more = $(call bare,$(MORE_PARTS) shared map look) $(call styles,$(MORE_PARTS))

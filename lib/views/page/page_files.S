@@ -8,7 +8,7 @@
     embed attn_page_css, "lib/views/page/viewer.bare.css"
     embed attn_page_shared_js, "lib/views/page/shared.bare.js"
     embed attn_page_map_js, "lib/views/page/map.bare.js"
-    embed attn_page_plates_js, "lib/views/page/plates.bare.js"
+    embed attn_page_look_js, "lib/views/page/look.bare.js"
     embed attn_page_js, "lib/views/page/viewer.bare.js"
     embed attn_page_policy, "lib/views/page/viewer.policy"
     embed attn_page_figure_css, "lib/views/page/figure.bare.css"

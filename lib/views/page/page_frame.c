@@ -35,7 +35,7 @@ enum { ALL = RUN | TABLE | EXAMPLES | ATLAS | VECTORS | PICTURE | LIVE };
     X(shared_js, "script", ALL, 0) X(map_js, "script", ALL, 0)                                     \
     X(question_js, "script", TABLE | LIVE, 0) X(examples_js, "script", EXAMPLES, RUN)              \
     X(atlas_js, "script", ATLAS, RUN) X(neurons_js, "script", VECTORS | LIVE, 0)                   \
-    X(picture_js, "script", PICTURE, 0) X(plates_js, "script", ANSWER | LIVE, 0)                   \
+    X(picture_js, "script", PICTURE, 0) X(look_js, "script", ANSWER | LIVE, 0)                   \
     X(js, "script", RUN, 0) X(stage_js, "script", LIVE, 0) X(life_js, "script", LIVE, 0)           \
     X(pair_js, "script", LIVE, 0) X(like_js, "script", LIVE, 0) X(guess_js, "script", LIVE, 0)     \
     X(story_js, "script", LIVE, 0) X(why_js, "script", LIVE, 0) X(live_js, "script", LIVE, 0)

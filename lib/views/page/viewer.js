@@ -145,6 +145,12 @@ async function decode(h, set) {
   return weights;
 }
 
+// Returns the weights of head H from the position QUERY; undefined if it has no row.
+async function rowAt(h, query) {
+  const { cols } = heads[h], row = rowOfQuery.get(query), began = nTaken, weights = await decode(h, 0);
+  return row === undefined || began !== nTaken ? undefined : weights.subarray(row * cols, (row + 1) * cols);
+}
+
 // Leaves out the first key, if so selected.
 function shape(weights, rows, cols) {
   if (state.first) return weights;
@@ -656,8 +662,8 @@ function drawDetail(m) {
 
 // Places the tables below the heads or the matrix, whichever ends higher.
 function placeDetail() {
-  const ends = node => node.getBoundingClientRect().bottom, detail = $('detail'), all = [$('thumbs'), $('answer')].find(node => node?.offsetParent);
-  const isBelow = state.v === 'grid' && innerWidth > 900 && !attnPage.isPrinting && all && ends(all) < ends($('legend'));
+  const ends = node => node.getBoundingClientRect().bottom, detail = $('detail'), all = $('thumbs');
+  const isBelow = state.v === 'grid' && innerWidth > 900 && !attnPage.isPrinting && all.offsetParent && ends(all) < ends($('legend'));
   const home = $(isBelow ? 'heads' : 'body');
   if (detail.parentNode !== home) home.append(detail);
 }
@@ -726,7 +732,7 @@ const isBehind = () => document.documentElement.classList.contains('on-stage');
 function drawOne() {
   const h = shownHead(), isPicture = isOver();
   turnTo(h);
-  if (isBehind()) {
+  if (isBehind() || isLooking()) {
     document.documentElement.dataset.ready = state.v;
     return;
   }
@@ -770,8 +776,10 @@ function draw() {
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
   drawOne();
+  document.documentElement.dataset.view = state.v;
   $('answer')?.classList.toggle('is-dark', isDark());
-  plates?.mark();
+  look?.mark();
+  $('look-card')?.replaceChildren(look.cardOf([button('look-matrix', 'Matrix', () => set({ v: 'matrix' }))], predictedAt(run, look.asks().at).slice(0, 5)));
   onDrawn();
 }
 
@@ -905,8 +913,10 @@ function onKey(event) {
 // --- Start ---
 
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
-const { attnPicture, attnPlates } = globalThis;
-const plates = attnPlates?.({ $, el, on, inflate, draw, state, set, byName, nameOf: h => heads[h].at });
+const { attnPicture, attnLook } = globalThis;
+const look = attnLook?.({ $, el, on, inflate, set, state, typeOf: h => h === undefined ? undefined : typeOf(h), rowAt, headAt: name => byName.get(name), nameOf: h => heads[h].at, run: () => run });
+// Whether the page shows the parts of an answer (look.js), in place of the workbench.
+const isLooking = () => Boolean(look?.has()) && !attnPage.given.live && state.v === 'grid';
 const lookOver = image => image && attnPicture({ state, run, set, draw, inflate, isDark, rampName, rampOf,
   stepper, ticksOf, number, nameAt, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken,
   hover: at => { hover = at; draw(); } }, image);
@@ -1020,8 +1030,27 @@ function aboutRun() {
     ...names.length > 0 ? [' ', el('span', { class: 'options' }, '(' + names.map(option => option.join(' ')).join(', ') + ')')] : []];
 }
 
+// Opens the page with the parts of the answer: the question, what they do, the figure and the card of a head.
+async function openLook() {
+  const { svg, title, list } = look.show(await look.stored), place = $('heads'), heading = document.querySelector('h1 bdi');
+  const tab = (text, isAll) => button('look-' + (isAll ? 'all' : 'eight'), text, () => {
+    place.classList.toggle('eight', !isAll);
+    for (const node of $('answer-tabs').children) node.setAttribute('aria-pressed', String((node.id === 'look-all') === isAll));
+    draw();
+  });
+  document.documentElement.classList.add('looks');
+  $('top').prepend(look.lineOf());
+  if (heading) heading.textContent = title;
+  place.prepend(el('div', { id: 'answer-tabs', class: 'tabs', role: 'group', 'aria-label': 'Heads' }, tab('8 heads', false), tab('all ' + heads.length, true)), el('div', { id: 'answer' }, svg, list));
+  place.append(el('p', { id: 'command' }, look.commandOf(run.model, run.text ?? '')));
+  place.classList.add('eight');
+  $('look-eight').setAttribute('aria-pressed', 'true');
+  $('panes').append(el('div', { id: 'look-card' }));
+  $('view-grid').textContent = 'Look';
+}
+
 async function start() {
-  if (!attnPage.given.live && plates) await plates.open(heads.length);
+  if (!attnPage.given.live && look) await openLook();
   else if (!attnPage.given.live && heads.length > 1) thumbs = await readThumbs(run);
   over = lookOver(run.picture && await attnPicture.load(run));
   over?.open();
@@ -1041,7 +1070,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, labelAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
-  typeOf, queryAt, weightsOf, plates, thumbOf: h => thumbOf(h, setOf(state.w)),
+  typeOf, queryAt, weightsOf, rowAt, lookAt: look, thumbOf: h => thumbOf(h, setOf(state.w)),
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere.
