@@ -9,6 +9,13 @@
 
 const double asked_most = 2e11;
 
+/* The module of a live page shows the plates first; the page asks `ablate` for what is missing. */
+#ifdef __wasm__
+static const unsigned missing = 0;
+#else
+static const unsigned missing = ATTN_ANSWER_MISSING;
+#endif
+
 bool asked_has_next(const struct question *question)
 {
     const struct attn_model *model = attn_host_model(question->host);
@@ -107,7 +114,9 @@ enum attn_status asked_open(struct question *question, struct attn_error *err)
         return check_answered(question, &failure, err);
     request.selection.queries = (struct attn_number_list){0}; /* a page has all */
     request.predict.answer = &asked->args;
-    attn_answer_heads(question->host, &request, is_drawn, &asked->table, &picture, &failure);
+    attn_answer_heads(question->host, &request,
+                      (is_drawn ? ATTN_ANSWER_SIDES : 0) | ATTN_ANSWER_MISSING, &asked->table,
+                      &picture, &failure);
     question->tensors.look.answer = asked->table;
     if (!is_drawn || !asked->table || attn_sink_create_memory(&asked->drawn, &failure) != ATTN_OK)
         return check_answered(question, &failure, err);
@@ -127,8 +136,8 @@ enum attn_status asked_draw(struct question *question, struct attn_error *err)
     size_t n_left = 0;
 
     request.predict.answer = &question->asked.args;
-    ATTN_TRY(attn_answer_heads(question->host, &request, true, &question->table, &question->picture,
-                               err));
+    ATTN_TRY(attn_answer_heads(question->host, &request, ATTN_ANSWER_SIDES | missing,
+                               &question->table, &question->picture, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_output *output = &question->tensors.outputs[i];
 

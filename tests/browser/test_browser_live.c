@@ -563,7 +563,7 @@ START_TEST(heads_that_park_are_a_number)
     enter();
     snprintf(path, sizeof path, "%s/data/twelve.gguf", root);
     run((const char *[]){"run", "-q", "-m", path, "--html", "p.html", "--live", keys, NULL});
-    load("");
+    load("stage=1&life=words");
     attn_browser_wait(browser, ID("stage-parked"));
     assert_text("/^\\d+ heads park \\(.* \\d+\\): show$/.test(" ID("stage-parked") ".textContent)",
                 "true");
@@ -1330,17 +1330,17 @@ START_TEST(ribbons_add_up_to_the_answer)
     char *lens;
 
     enter();
-    open_life("stage=1&life=best");
+    open_life("stage=1&life=life");
     assert_text(
         ID("stage-sentence") ".offsetParent === null && " ID("stage-life") ".offsetParent !== null",
         "true");
-    ADDS_UP(keys);
-    RIBBON_IS("2-5-1", "\n2,5,1, keys,", "--by", "token", keys);
-    RIBBON_IS("3-0-1", "\n3,0,1, keys,", "--by", "token", keys);
-    RIBBON_IS("3--", "\nmlp,3,,", keys);
+    ADDS_UP("--foil", "", keys);
+    RIBBON_IS("2-5-1", "\n2,5,1, keys,", "--by", "token", "--foil", "", keys);
+    RIBBON_IS("3-0-1", "\n3,0,1, keys,", "--by", "token", "--foil", "", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", "--foil", "", keys);
     assert_text(RIBBON("2-5-1") ".getAttribute('aria-label') + ', ' + " RIBBON(
                     "3--") ".getAttribute('aria-label')",
-                "head 2.5 from keys writes +0.45, MLP 3 writes +8.69");
+                "head 2.5 from keys writes +0.50, MLP 3 writes +9.18");
     lens = attn_browser_text(browser,
                              "attnLive.ask(['lens', '-m', 'fable', '--queries=4', '--top=1', "
                              "'--json=-', 'The keys to the cabinet'])"
@@ -1351,9 +1351,11 @@ START_TEST(ribbons_add_up_to_the_answer)
                 lens);
     free(lens);
     assert_text("document.querySelector('#life-picture [data-i=sum]').textContent",
-                "All ribbons add up to logit(are) = 13.67; rest: too thin to draw");
+                "All ribbons add up to logit(are) - mean logit = 14.90; rest: too thin to draw");
     assert_text(ID("life-said") ".textContent", "Press a ribbon to remove it.");
-    load("stage=1&life=1048,1179&knockout=4%3E1%402.5&q=4"); /* of another answer, with a change */
+    load("stage=1&life=life&target=%20are&foil=%20were&knockout=4%3E1%402.5&q=4"); /* of another
+                                                                                      answer, with a
+                                                                                      change */
     attn_browser_wait(browser, LIFE_IS_DONE);
     ADDS_UP("--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
     RIBBON_IS("3--", "\nmlp,3,,", "--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
@@ -1628,7 +1630,7 @@ START_TEST(a_ribbon_is_removed_and_comes_back)
     double x, y;
 
     enter();
-    open_life("stage=1&life=best,1179");
+    open_life("stage=1&foil=%20were&life=life");
     attn_browser_wait(browser, RIBBON("2-5-1"));
     free(attn_browser_text(
         browser, "globalThis.press = node => { const [x, y, x2, y2, , y3] = "
@@ -1646,9 +1648,10 @@ START_TEST(a_ribbon_is_removed_and_comes_back)
     attn_browser_wait(
         browser, RIBBON("2-5-1") ".getAttribute('aria-label') === 'head 2.5 from keys, removed'");
     attn_browser_wait(browser, "attnLive.isDone()");
-    assert_text("location.hash.endsWith('&life=best,1179&text=The%20keys%20to%20the%20cabinet&"
-                "knockout=4%3E1%402.5')",
-                "true");
+    assert_text(
+        "location.hash.endsWith('&foil=%20were&life=life&text=The%20keys%20to%20the%20cabinet&"
+        "knockout=4%3E1%402.5')",
+        "true");
     ADDS_UP("--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
     RIBBON_IS("3--", "\nmlp,3,,", "--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
     assert_text("getComputedStyle(" RIBBON("2-5-1") ").strokeDasharray !== 'none'", "true");
@@ -1662,7 +1665,8 @@ START_TEST(a_ribbon_is_removed_and_comes_back)
     attn_browser_wait(browser, "attnLive.isDone()");
     ADDS_UP("--foil", "ids:1179", "--rescale", "mlp_out:3@4=0", keys);
     assert_text(ID("live-changes") ".textContent", "factor mlp_out:3@4=0 \u00d7");
-    load("stage=1&life=best,1179&text=The%20keys%20to%20the%20cabinet&rescale=mlp_out%3A3%404%3D0");
+    load("stage=1&foil=%20were&life=life&text=The%20keys%20to%20the%20cabinet&rescale=mlp_out%3A3%"
+         "404%3D0");
     attn_browser_wait(browser, "attnLive.isDone() && " RIBBON("3--"));
     assert_text(RIBBON("3--") ".getAttribute('aria-label')", "MLP 3, removed");
     attn_browser_click_on(browser, "#live-restore");
@@ -2611,16 +2615,19 @@ START_TEST(many_heads_open_with_eight)
                                "document.querySelector('.plate:last-child').matches('.near')");
     assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
                 "document.querySelector('.plate.near')))",
-                "rgb(200, 68, 11) 0.4%");
-    attn_browser_key(browser, "ArrowLeft", 0); /* the ring of the focus is not that of the choice */
-    attn_browser_key(browser, "ArrowRight", 0);
+                "rgb(200, 68, 11) 2px");
+    attn_browser_key(browser, "ArrowRight",
+                     0); /* the ring of the focus is not that of the choice */
+    attn_browser_key(browser, "ArrowLeft", 0);
     assert_text("(({ stroke, strokeWidth }) => stroke + ' ' + strokeWidth)(getComputedStyle("
                 "document.querySelector('.plate.near:focus')))",
-                "rgb(0, 0, 0) 0.8%");
-    attn_browser_resize(browser, 390, 844); /* letters of a telephone have 11 px */
-    attn_browser_wait(browser, "Math.min(...[...document.querySelectorAll('#life-picture text')]"
-                               ".map(text => parseFloat(getComputedStyle(text).fontSize) * "
-                               "text.getScreenCTM().a)) > 10.8");
+                "rgb(0, 0, 0) 4px");
+    attn_browser_resize(browser, 390, 844); /* a telephone lists the parts */
+    attn_browser_wait(browser, ID("look") ".getBoundingClientRect().width === 0");
+    assert_text("document.querySelectorAll('#parts tbody tr').length", "11");
+    attn_browser_click_on(browser, "#parts [data-name]:nth-child(2)");
+    attn_browser_wait(browser, "attnViewer.run.heads[attnViewer.state.h].at === "
+                               "document.querySelector('#parts .near').dataset.name");
     attn_browser_click_on(browser, "#life-words");
     attn_browser_wait(browser, "location.hash.includes('life=words')");
     assert_text("document.querySelector('.plate')?.offsetParent ?? null", "null");

@@ -197,6 +197,10 @@ static void name_metric(const struct attn_drawn *drawn, const struct attn_answer
     if (args->metric == ATTN_ANSWER_KL || args->metric == ATTN_ANSWER_CE)
         return;
     append_token(drawn, &used, args->target, args->target_id, "target");
+    if (args->metric == ATTN_ANSWER_LOGIT_DIFF && args->foil && !*args->foil) {
+        attn_fixed_text_append(text, ATTN_VIEW_ANSWER_SIZE, &used, ") - mean logit");
+        return;
+    }
     if (args->metric == ATTN_ANSWER_LOGIT_DIFF) {
         attn_fixed_text_append(text, ATTN_VIEW_ANSWER_SIZE, &used, ") - logit(");
         append_token(drawn, &used, args->foil, args->foil_id, "foil");

@@ -20,7 +20,19 @@
 #include <string.h>
 
 enum { ID_SIZE = 16, MOST_HEADS = 8 };
-enum { PART, WRITES, MISSING, POSITION, TOKEN, WEIGHT, TYPE, OF_TARGET, OF_FOIL, N_COLUMN };
+enum {
+    PART,
+    WRITES,
+    MISSING,
+    POSITION,
+    TOKEN,
+    WEIGHT,
+    TYPE,
+    OF_TARGET,
+    OF_FOIL,
+    UNCHANGED,
+    N_COLUMN
+};
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_WITH("part", TEXT, NAME, .role = ATTN_ROLE_WRITER),
@@ -32,6 +44,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TYPE] = ATTN_COLUMN("type", TEXT),
     [OF_TARGET] = ATTN_COLUMN_REAL("writes_target", 4, "logits", SIGNED),
     [OF_FOIL] = ATTN_COLUMN_REAL("writes_foil", 4, "logits", SIGNED),
+    [UNCHANGED] = ATTN_COLUMN_REAL("unchanged", 4, "logits", SIGNED),
 };
 
 /* What a part writes of target and foil against the mean of all logits; NaN: unknown. */
@@ -49,10 +62,12 @@ struct answer {
     struct attn_circuit_place *places; /* [n] owns; with what they write */
     struct sides *sides;               /* [n] owns */
     double *missing;                   /* [n] owns; NaN: unknown */
-    struct attn_buffer tokens;         /* owns; the text of all tokens, */
-    int64_t *ends;                     /* [T] owns; and where each ends in it */
-    struct attn_table *table;          /* owns */
-    double sum;                        /* of all that is written */
+    double *base;              /* [n] owns; what parts write without the edits of the request */
+    bool is_edited;            /* the request has edits */
+    struct attn_buffer tokens; /* owns; the text of all tokens, */
+    int64_t *ends;             /* [T] owns; and where each ends in it */
+    struct attn_table *table;  /* owns */
+    double sum;                /* of all that is written */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -174,8 +189,10 @@ static enum attn_status split(const struct attn_request *request, bool has_sides
     return ATTN_OK;
 }
 
-/* Finds where heads look, the question, and what each part writes of it: two passes. */
-static enum attn_status find_parts(const struct attn_request *request, bool has_sides,
+/* Finds where heads look, the question, and what each part writes of it: two passes over PLAIN, the
+ * request without its edits, and with edits one over REQUEST. */
+static enum attn_status find_parts(const struct attn_request *plain,
+                                   const struct attn_request *request, bool has_sides,
                                    struct answer *answer, struct attn_error *err)
 {
     struct attn_session *session = NULL;
@@ -187,6 +204,7 @@ static enum attn_status find_parts(const struct attn_request *request, bool has_
     ATTN_TRY(ATTN_ALLOC(answer->places, answer->n, err));
     ATTN_TRY(ATTN_ALLOC(answer->sides, answer->n, err));
     ATTN_TRY(ATTN_ALLOC(answer->missing, answer->n, err));
+    ATTN_TRY(ATTN_ALLOC(answer->base, answer->n, err));
     for (size_t i = 0; i < answer->n; i++) {
         answer->places[i].position = (size_t)answer->position;
         answer->missing[i] = (double)NAN;
@@ -197,10 +215,21 @@ static enum attn_status find_parts(const struct attn_request *request, bool has_
     attn_session_free(session);
     ATTN_TRY(status);
     answer->asked.at = (struct attn_number_list){.items = &answer->position, .n = 1};
-    return split(request, has_sides && answer->foil != ATTN_FOIL_NOTHING, answer, err);
+    has_sides = has_sides && answer->foil != ATTN_FOIL_NOTHING;
+    ATTN_TRY(split(plain, has_sides && !answer->is_edited, answer, err));
+    for (size_t i = 0; i < answer->n; i++)
+        answer->base[i] = answer->places[i].sum;
+    if (!answer->is_edited)
+        return ATTN_OK;
+    for (size_t i = 0; i < answer->n; i++) {
+        answer->places[i].sum = 0;
+        answer->sides[i] = (struct sides){0, 0};
+    }
+    return split(request, has_sides, answer, err);
 }
 
-/* Returns the head with the I-th largest |writes|, of those that write anything; SIZE_MAX: none. */
+/* Returns the head with the I-th largest |writes| without edits, of those that write anything;
+ * SIZE_MAX: none. */
 static size_t find_head(const struct answer *answer, size_t i)
 {
     size_t found = SIZE_MAX;
@@ -211,16 +240,16 @@ static size_t find_head(const struct answer *answer, size_t i)
 
         found = SIZE_MAX;
         for (size_t w = 1; w < answer->n; w++) {
-            const double size = fabs(answer->places[w].sum);
+            const double size = fabs(answer->base[w]);
             const bool is_next = size < above || (size == above && last != SIZE_MAX && w > last);
 
             if (answer->edges.writers[w].kind == ATTN_WIRE_NODE_HEAD && size > 0 && is_next &&
-                (found == SIZE_MAX || size > fabs(answer->places[found].sum)))
+                (found == SIZE_MAX || size > fabs(answer->base[found])))
                 found = w;
         }
         if (found == SIZE_MAX)
             return SIZE_MAX;
-        above = fabs(answer->places[found].sum);
+        above = fabs(answer->base[found]);
     }
     return found;
 }
@@ -269,10 +298,11 @@ static struct attn_cell cell_of(double number)
     return isnan(number) ? (struct attn_cell){0} : attn_cell_real(number);
 }
 
-/* Appends a row named PART: head number W, or SIZE_MAX and the sums PLACE and SIDES of others. */
+/* Appends a row named PART: head number W, or SIZE_MAX and the sums PLACE, SIDES and BASE of
+ * others. */
 static enum attn_status append(struct answer *answer, const char *part, size_t w,
                                const struct attn_circuit_place *place, const struct sides *sides,
-                               struct attn_error *err)
+                               double base, struct attn_error *err)
 {
     struct attn_cell cells[N_COLUMN] = {
         [PART] = attn_cell_string(part),
@@ -280,7 +310,8 @@ static enum attn_status append(struct answer *answer, const char *part, size_t w
         [MISSING] = cell_of(w < SIZE_MAX ? answer->missing[w] : (double)NAN),
         [WEIGHT] = cell_of(place->weight),
         [OF_TARGET] = cell_of(sides->target),
-        [OF_FOIL] = cell_of(sides->foil)};
+        [OF_FOIL] = cell_of(sides->foil),
+        [UNCHANGED] = cell_of(answer->is_edited ? base : (double)NAN)};
 
     if (!isnan(place->weight)) {
         cells[POSITION] = attn_cell_integer((int64_t)place->key);
@@ -296,6 +327,7 @@ struct group {
     const char *name;
     struct attn_circuit_place place;
     struct sides sides;
+    double base;
 };
 
 static void add(const struct answer *answer, size_t w, int sign, struct group *group)
@@ -303,6 +335,7 @@ static void add(const struct answer *answer, size_t w, int sign, struct group *g
     group->place.sum += sign * answer->places[w].sum;
     group->sides.target += sign * answer->sides[w].target;
     group->sides.foil += sign * answer->sides[w].foil;
+    group->base += sign * answer->base[w];
 }
 
 static enum attn_status list(struct answer *answer, struct attn_error *err)
@@ -322,11 +355,13 @@ static enum attn_status list(struct answer *answer, struct attn_error *err)
         char name[ATTN_WIRE_NODE_NAME_SIZE];
 
         attn_wire_node_name(&answer->edges.writers[w], name);
-        ATTN_TRY(append(answer, name, w, &answer->places[w], &answer->sides[w], err));
+        ATTN_TRY(
+            append(answer, name, w, &answer->places[w], &answer->sides[w], answer->base[w], err));
         add(answer, w, -1, &groups[2]);
     }
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        ATTN_TRY(append(answer, groups[i].name, SIZE_MAX, &groups[i].place, &groups[i].sides, err));
+        ATTN_TRY(append(answer, groups[i].name, SIZE_MAX, &groups[i].place, &groups[i].sides,
+                        groups[i].base, err));
     return ATTN_OK;
 }
 
@@ -364,7 +399,7 @@ static struct attn_cell name_of(const struct answer *answer, int32_t id, char na
 }
 
 static enum attn_status make(struct attn_host *host, const struct attn_request *given,
-                             bool has_sides, struct answer *answer, struct attn_error *err)
+                             unsigned more, struct answer *answer, struct attn_error *err)
 {
     static const struct attn_column about[] = {ATTN_COLUMN("target", TEXT),
                                                ATTN_COLUMN("foil", TEXT),
@@ -373,7 +408,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
                                                ATTN_COLUMN_REAL("sum", 4, "logits", SIGNED),
                                                ATTN_COLUMN("tokens", TEXT),
                                                ATTN_COLUMN("ends", LIST)};
-    struct attn_request request = *given;
+    struct attn_request request = *given, plain;
     char ids[2][ID_SIZE];
 
     request.on_note = NULL; /* the run sends the same notes */
@@ -385,15 +420,19 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     if (given->predict.answer)
         answer->asked = *given->predict.answer;
     answer->asked.metric = ATTN_ANSWER_AUTO;
-    ATTN_TRY(attn_run_open(host, NULL, &request, &answer->run, err));
+    plain = request;
+    plain.edits = (struct attn_request_edits){0};
+    answer->is_edited = memcmp(&plain.edits, &request.edits, sizeof plain.edits) != 0;
+    ATTN_TRY(attn_run_open(host, NULL, &plain, &answer->run, err));
     if (attn_asked_source(answer->run)->n > 0 ||
         attn_before_n_own(attn_run_before(answer->run).before) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'`figure answer`' shows the heads of one query of a text alone");
     ATTN_TRY(find_position(&request, answer, err));
-    request.selection.queries = (struct attn_number_list){0};
-    ATTN_TRY(find_parts(&request, has_sides, answer, err));
-    ATTN_TRY(find_missing(&request, answer, err));
+    request.selection.queries = plain.selection.queries = (struct attn_number_list){0};
+    ATTN_TRY(find_parts(&plain, &request, more & ATTN_ANSWER_SIDES, answer, err));
+    if (more & ATTN_ANSWER_MISSING)
+        ATTN_TRY(find_missing(&request, answer, err));
     ATTN_TRY(list(answer, err));
     ATTN_TRY(list_tokens(answer, err));
     const struct attn_cell facts[] = {
@@ -409,7 +448,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
 }
 
 enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_request *given,
-                                   bool has_sides, struct attn_table **table,
+                                   unsigned more, struct attn_table **table,
                                    struct attn_table_picture *picture, struct attn_error *err)
 {
     ATTN_NEED(err, host, table, picture);
@@ -419,7 +458,7 @@ enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_req
         attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
 
     ATTN_THEN(status, attn_trial_check_host(host, err));
-    ATTN_THEN(status, make(host, &request, has_sides, &answer, err));
+    ATTN_THEN(status, make(host, &request, more, &answer, err));
     if (status == ATTN_OK)
         *picture = (struct attn_table_picture){
             .view = {ATTN_VIEW_OF(WRITER, WRITER, WRITES), .figure = ATTN_FIGURE_ANSWER,
@@ -432,6 +471,7 @@ enum attn_status attn_answer_heads(struct attn_host *host, const struct attn_req
     attn_free(answer.places);
     attn_free(answer.sides);
     attn_free(answer.missing);
+    attn_free(answer.base);
     attn_free(answer.ends);
     attn_buffer_release(&answer.tokens);
     ATTN_RETURN_MADE(status, table, answer.table, attn_table_free);

@@ -11,11 +11,14 @@
  *     part: 2.5, a head; then MLPs, embedding (with biases), other heads, sums of all not above
  *     writes: what the part adds to the value directly (attribute/attribute.h), in logits
  *     missing: what the value loses if the head is switched off (ablate/ablate.h), in logits;
- *         missing if its runs would take more than about two seconds
+ *         with ATTN_ANSWER_MISSING, unless its runs would take more than about two seconds
  *     position, token, weight: where the head looks hardest beside parks
  *     type: its kind
  *     writes_target, writes_foil: what the part adds to each of the two logits, against the mean of
- *         all; `writes` is their difference. With HAS_SIDES and a foil
+ *         all; `writes` is their difference. With ATTN_ANSWER_SIDES and a foil
+ *
+ *     unchanged: with edits of the request, what the part writes without them. Heads are chosen and
+ *         placed by the run without edits, whose default question is asked
  *
  * `writes` adds up to `sum`. Facts about the table are target, foil, position, token and sum.
  */
@@ -27,10 +30,14 @@
 struct attn_host;
 struct attn_request;
 
-/* Makes the table of the text of REQUEST, which the caller frees, and PICTURE, which borrows from
- * HOST and REQUEST. Errors have a stage: ATTN_INVALID for models without a next token. */
+/* What more is computed. */
+enum { ATTN_ANSWER_SIDES = 1, ATTN_ANSWER_MISSING = 2 };
+
+/* Makes the table of the text of REQUEST, with MORE of ATTN_ANSWER_SIDES and _MISSING, which the
+ * caller frees, and PICTURE, which borrows from HOST and REQUEST. Errors have a stage: ATTN_INVALID
+ * for models without a next token. */
 ATTN_API enum attn_status attn_answer_heads(struct attn_host *host,
-                                            const struct attn_request *request, bool has_sides,
+                                            const struct attn_request *request, unsigned more,
                                             struct attn_table **table,
                                             struct attn_table_picture *picture,
                                             struct attn_error *err);

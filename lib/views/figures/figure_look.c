@@ -60,7 +60,7 @@ struct word {
 
 struct look {
     const struct attn_table *table;
-    size_t columns[4]; /* of writes, weight, type and token */
+    size_t columns[5]; /* of writes, weight, type, token and unchanged */
     struct attn_cell tokens, ends;
     int64_t at;
     double sum, size;     /* of all that is written, with and without signs */
@@ -75,7 +75,7 @@ struct look {
     double top, bottom, scale; /* scale: units a logit */
 };
 
-enum { WRITES, WEIGHT, TYPE, TOKEN };
+enum { WRITES, WEIGHT, TYPE, TOKEN, UNCHANGED };
 
 static struct attn_cell cell_of(const struct look *look, const struct plate *plate, int column)
 {
@@ -185,7 +185,13 @@ static enum attn_status read_parts(struct attn_figure_pen *pen, struct look *loo
 
         *plate = (struct plate){.row = row, .layer = -1, .position = -1};
         plate->writes = cell_of(look, plate, WRITES).real;
-        look->size += fabs(plate->writes);
+        const struct attn_cell before = cell_of(look, plate, UNCHANGED);
+
+        if (before.type == ATTN_VALUE_REAL && plate->writes == 0) {
+            plate->is_ghost = before.real != 0;
+            plate->writes = before.real;
+        }
+        look->size += fabs(before.type == ATTN_VALUE_REAL ? before.real : plate->writes);
         if (part.text[0] >= '0' && part.text[0] <= '9') {
             plate->layer = strtol(part.text, NULL, 10);
             plate->position = at.type == ATTN_VALUE_INTEGER ? at.integer : look->at;
@@ -544,6 +550,24 @@ static void begin_group(struct attn_figure_pen *pen, const struct look *look,
     out->size = 0;
 }
 
+/* Adds a dashed frame. */
+static void add_dashes(struct attn_figure_pen *pen, const struct attn_route_box *box)
+{
+    enum { DASH = 4 };
+    const double right = box->x + box->width, low = box->y + box->height;
+
+    for (double x = box->x; x < right; x += 2 * DASH)
+        for (int i = 0; i < 2; i++)
+            attn_figure_add_line(pen, (double[]){x, i ? low : box->y},
+                                 (double[]){fmin(x + DASH, right), i ? low : box->y}, 1,
+                                 pen->faint);
+    for (double y = box->y; y < low; y += 2 * DASH)
+        for (int i = 0; i < 2; i++)
+            attn_figure_add_line(pen, (double[]){i ? right : box->x, y},
+                                 (double[]){i ? right : box->x, fmin(y + DASH, low)}, 1,
+                                 pen->faint);
+}
+
 static void add_plate(struct attn_figure_pen *pen, const struct look *look,
                       const struct plate *plate)
 {
@@ -558,12 +582,16 @@ static void add_plate(struct attn_figure_pen *pen, const struct look *look,
 
     begin_group(pen, look, plate, kind ? kind->name : NULL);
     attn_figure_add_box(pen, box->x, box->y, box->width, box->height, pen->shapes->paper);
-    if (kind)
+    if (kind && !plate->is_ghost)
         attn_figure_add_box(pen, box->x, box->y, BAR, box->height,
                             attn_rgb_number(attn_hue_color(kind->hue, 1, pen->options->theme)));
-    attn_figure_add_outline(pen, (double[]){box->x, box->y, right, box->y + box->height}, 1,
-                            pen->frame);
-    text.is_bold = true;
+    if (plate->is_ghost)
+        add_dashes(pen, box);
+    else
+        attn_figure_add_outline(pen, (double[]){box->x, box->y, right, box->y + box->height}, 1,
+                                pen->frame);
+    text.is_bold = !plate->is_ghost;
+    text.color = plate->is_ghost ? pen->faint : pen->ink;
     write_text(pen, look, plate, NAME);
     attn_figure_add_scratch(pen, text);
     text.is_bold = false;
@@ -688,14 +716,14 @@ static void add_sum(struct attn_figure_pen *pen, const struct look *look)
 
 static struct look read_table(const struct attn_table *table)
 {
-    static const char *const names[] = {"writes", "weight", "type", "token"};
+    static const char *const names[] = {"writes", "weight", "type", "token", "unchanged"};
     struct look look = {.table = table,
                         .tokens = attn_table_fact(table, "tokens"),
                         .ends = attn_table_fact(table, "ends"),
                         .at = attn_table_fact(table, "position").integer,
                         .sum = fact(table, "sum")};
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         look.columns[i] = attn_table_find(table, names[i]);
     return look;
 }
@@ -732,7 +760,8 @@ static enum attn_status draw_figure(struct attn_figure_pen *pen, struct attn_err
     begin_group(pen, &look, NULL, NULL);
     add_layers(pen, &look);
     for (size_t i = 0; i < look.n; i++)
-        add_ribbon(pen, &look, &look.plates[i]);
+        if (!look.plates[i].is_ghost)
+            add_ribbon(pen, &look, &look.plates[i]);
     for (size_t i = 0; i < look.n; i++)
         add_plate(pen, &look, &look.plates[i]);
     add_answer(pen, &look, box);

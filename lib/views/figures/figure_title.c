@@ -172,6 +172,8 @@ static size_t group_parts(const struct attn_table *table, struct named_parts gro
                                                                                : 2;
         size_t i = 0;
 
+        if (writes == 0)
+            continue;
         while (i < n && (layer_of(part) < 0 || groups[i].layer != layer_of(part) ||
                          (groups[i].writes < 0) != (writes < 0)))
             i++;

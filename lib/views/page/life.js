@@ -1,22 +1,22 @@
-// life.js - tabs of the stage beside its words: the eight heads that write most of the next word (figure answer), with which
+// life.js - tabs of the stage beside its words: the parts of the answer to the page's question (look.js), with which
 // the stage of a model of many heads opens; the life of a word, as lens --figure life draws it, a
 // second sentence beside the first (pair.js), and many of its form (like.js). In a life,
 // a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
-globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, drawAnswer, stored, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
+globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, drawAnswer, missingOf, stored, pairWith, likeWith, shown, isOff, runs, toggle, toggleHead, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
-const N_ANSWER = 6; // answers of a run that are offered
 const WIDEST = 900; // px of a life, whose letters have 6 points on paper
 const REACH = 14; // px around a ribbon that can be pressed
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 // The tabs: their names, and those of their pictures.
-const TABS = { answer: ['8 heads', 'The heads that write most of the next word'], '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'], like: ['Is it this head?', 'Sentences of the same form'] };
+const TABS = { answer: ['Look', 'What makes the answer'], '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'], like: ['Is it this head?', 'Sentences of the same form'] };
 
 let tab = '', second = null; // the open tab; the second sentence, null: that of the stage
-let answer = null, foil = null; // ids; null: the model's own answer, none
+let asking = {}, active = 'target'; // what a person asked: target and foil, texts; else the default question. A next word fills the active side
+let question = null; // that of the last figure: {at, target, foil}
 let found = null, asked = '', number = 0; // the drawing, and what it is of
 let numbers = new Map(), focused = ''; // by mark: what each ribbon adds, and without changes
 
@@ -35,25 +35,52 @@ function editOf(mark) {
 
 // Whether there are so many heads that those of the answer are shown first; and whether they can be drawn: without the model for the
 // text of the page alone.
-const isMany = () => viewer.run.heads.length > attnPage.MANY && viewer.given.predictions?.is_in_place === false;
-const canAnswer = what => isMany() && what.source === null && (hasModel() || stored !== null && what.text === stored.text);
+const isText = () => viewer.given.predictions?.is_in_place === false;
+const isMany = () => viewer.run.heads.length > attnPage.MANY && isText();
+const canAnswer = what => isText() && what.source === null && (hasModel() || stored !== null && what.text === stored.text);
 
 const pair = pairWith(nameOf), like = likeWith(pair);
 
 const isRest = mark => mark.startsWith('rest');
 const isRemoved = mark => { const [text, list] = editOf(mark); return found.what[list].includes(text); };
 
+// Returns the figure of the answer at position P, whose question the page then asks.
+const figureAt = async (what, p, width) => {
+  const svg = await (hasModel() ? drawAnswer(what, width, { at: p, ...asking }) : stored.svg);
+  question = viewer.lookAt.questionOf(svg);
+  return svg;
+};
+
+// Returns the options of the question at position P; of a model whose answer is no sum of parts those that a person asked.
+async function answersAt(what, p, width) {
+  const { target, foil } = await figureAt(what, p, width).then(() => question, () => asking);
+  return [...target === undefined ? [] : [['target', target]], ...foil === undefined ? [] : [['foil', foil]]];
+}
+
+// Asks another question: makes a side ACTIVE, or fills it with TOKEN and activates the other. Nothing fills the foil.
+function ask({ active: side, token }) {
+  if (token !== undefined) {
+    const filled = token === '' ? 'foil' : active, others = { target: 'foil', foil: 'target' };
+    asking = { target: question.target, foil: question.foil, ...asking, [filled]: token };
+    if (asking.target === asking.foil) delete asking[others[filled]];
+    [active] = [others[filled]];
+  } else {
+    active = side;
+  }
+  viewer.set({});
+}
+
 // Draws the picture of the tab at position P, unless something else is asked in the meantime.
-async function find(what, p, target, width) {
-  const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target', 'ids:' + target]], ...foil === null || foil === target ? [] : [['foil', 'ids:' + foil]]];
+async function find(what, p, width) {
+  const mine = ++number, shownTab = tab;
   const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * Math.min(width, WIDEST))}pt font-size=${size} colormap=diverging`;
   try {
     const isWanted = () => mine === number;
     const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
       : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted)
-      : tab === 'answer' ? { svg: await (hasModel() ? drawAnswer(what, width) : stored.svg) }
-      : await drawingOf([['queries', p], ...answers, ['style', style]], what);
-    if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
+      : tab === 'answer' ? { svg: await figureAt(what, p, width) }
+      : await drawingOf([['queries', p], ...await answersAt(what, p, width), ['style', style]], what);
+    if (mine === number) found = { tab: shownTab, what, p, ...drawing };
   } catch (problem) {
     if (mine === number) found = { problem };
     tellOf(problem);
@@ -110,21 +137,30 @@ function translateWords(svg) {
   }
 }
 
-// Shows the heads of the answer. A press on a plate chooses its head.
-function paintAnswer(place, hadFocus) {
+// Shows the parts of the answer. A press on a plate chooses its head.
+function paintAnswer(place) {
   numbers.clear();
-  $('life-sum').textContent = '';
-  const focused = document.activeElement?.dataset?.head, isShown = place.querySelector('svg')?.of === found.svg;
-  if (isShown) return viewer.plates.mark();
-  const svg = document.importNode(found.svg, true), title = viewer.plates.titleOf(svg);
-  svg.of = found.svg;
-  for (const [name, value] of [['role', 'group'], ['aria-label', title], ['preserveAspectRatio', 'xMinYMin']]) svg.setAttribute(name, value);
-  place.replaceChildren(el('h2', {}, title), svg);
-  for (const text of svg.querySelectorAll('text:is([data-i=for], [data-i=against])')) text.textContent = t(text.dataset.i);
-  const plates = viewer.plates.make(svg);
-  viewer.plates.mark();
-  if (hadFocus) plates.find(plate => plate.dataset.head === focused)?.focus({ preventScroll: true });
-  $('life-said').textContent = t('Press a head to choose it; all are in Words.');
+  for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
+  const next = predictedAt(viewer.run, found.p), { lookAt } = viewer;
+  if (place.of !== found.svg || !$('look')?.isConnected) {
+    const { svg, title, list } = lookAt.show(found.svg, hasModel() ? toggleHead : null);
+    place.of = found.svg;
+    place.replaceChildren(el('h2', {}, title), el('div', { id: 'life-look' }, el('div', {}, svg, list), el('div', { id: 'look-card' })), el('div', { id: 'life-next' }), el('p', { id: 'command' }));
+    missingOf(found.what, { at: found.p, ...question }, lookAt.heads()).then(found => { lookAt.addMissing(found); viewer.set({}); }, () => {});
+  } else {
+    lookAt.mark();
+  }
+  const canAsk = hasModel() ? ask : null, had = document.activeElement?.dataset ?? {};
+  const act = (id, text, action, isOn) => {
+    const node = el('button', { id, type: 'button', ...isOn === undefined ? {} : { 'aria-pressed': String(isOn) } }, t(text));
+    node.addEventListener('click', action);
+    return node;
+  };
+  $('look-card').replaceChildren(lookAt.cardOf([...canAsk ? [act('look-off', isOff() ? 'off' : 'on', () => toggleHead(viewer.run.heads[state.h].at), isOff())] : [],
+    act('look-like', 'In 12 sentences', () => { tab = 'like'; viewer.set({}); }), act('look-matrix', 'Matrix', () => $('stage-workbench').click())], []));
+  $('life-next').replaceChildren(...canAsk && next.length > 0 ? [lookAt.nextOf(question, next.slice(0, 10), canAsk), act('look-on', 'Go on', () => $('stage-on').click())] : []);
+  $('command').textContent = lookAt.commandOf(viewer.run.model, found.what.text);
+  for (const [name, value] of Object.entries(had)) if (name === 'side' || name === 'next') $('stage-life').querySelector(`[data-${name}="${CSS.escape(value)}"]`)?.focus();
 }
 
 // Shows the drawing that was found.
@@ -142,7 +178,8 @@ function paint() {
     place.replaceChildren(...found.nodes);
     return hadFocus && (before.isConnected ? before : $(before.id))?.focus({ preventScroll: true });
   }
-  if (found.tab === 'answer') return paintAnswer(place, hadFocus);
+  $('life-line').replaceChildren(...question && ['answer', 'life'].includes(found.tab) ? [viewer.lookAt.lineOf(question, hasModel() ? ask : null, active)] : []);
+  if (found.tab === 'answer') return paintAnswer(place);
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', t('What each layer adds to the answer'));
@@ -154,7 +191,7 @@ function paint() {
     if (line.getComputedTextLength() > room) line.setAttribute('textLength', room);
   }
   if (hadFocus) nodeOf(focused)?.focus({ preventScroll: true });
-  $('life-sum').textContent = best && found.target !== null && best.id !== found.target ? t('The model now says {}.', nameOf(best.token)) : '';
+  $('life-sum').textContent = best && question && best.token !== question.target ? t('The model now says {}.', nameOf(best.token)) : '';
   return say(hadFocus ? focused : '');
 }
 
@@ -200,13 +237,6 @@ function listen(place) {
 
 // --- All of it ----------------------------------------------------------------------------------
 
-// Fills a list of answers.
-function fillSelect(id, entries, value) {
-  const isThere = entries.some(([key]) => key === value);
-  $(id).replaceChildren(...[...entries, ...isThere ? [] : [[value, value === null ? t('its answer') : '#' + value]]].map(([key, name]) => el('option', { value: key ?? '' }, name)));
-  $(id).value = value ?? '';
-}
-
 // Draws the picture of the chosen word, if a tab is open. What is not known yet is asked.
 function draw() {
   const what = shown();
@@ -214,9 +244,11 @@ function draw() {
   const isShown = tab !== '' && what.source === null && (tab !== 'answer' || canAnswer(what));
   $('life-tabs').hidden = what.source !== null; // a translator has two stacks of layers
   $('live-stage').classList.toggle('living', isShown);
+  $('live-stage').classList.toggle('looking', isShown && tab === 'answer');
+  if (!isShown) $('life-line').replaceChildren();
   for (const node of $('life-tabs').children) {
     node.disabled = node.value !== '' && !hasModel() && !(node.value === 'answer' && canAnswer(what));
-    if (node.value === 'answer') node.hidden = !isMany();
+    if (node.value === 'answer') node.hidden = !isText();
     node.title = node.disabled ? t('Open the model first') : '';
   }
   for (const node of $('life-tabs').children) node.setAttribute('aria-pressed', String(node.value === (isShown ? tab : '')));
@@ -224,35 +256,33 @@ function draw() {
   if (!isShown) return;
   $('stage-life').dataset.tab = tab;
   $('stage-life').setAttribute('aria-label', t(TABS[tab][1]));
-  const p = Math.max(0, state.q), width = $('life-picture').clientWidth, [after, before] = runs();
+  const p = Math.max(0, state.q), width = $('life-picture').clientWidth;
   if (width === 0) return; // on the workbench; it is drawn when the stage opens
-  const answers = [...new Map([before, after].flatMap(run => predictedAt(run, p).slice(0, N_ANSWER)).map(({ id, token }) => [id, nameOf(token ?? String(id))]))];
-  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h, tab === 'like' && like.asked()]);
-  fillSelect('life-word', viewer.run.tokens.map((_, q) => [q, `${nameOf(viewer.nameAt(q, false))} (${q})`]), Math.max(0, state.q));
-  fillSelect('life-answer', answers, target);
-  fillSelect('life-foil', [[null, t('nothing')], ...answers.filter(([id]) => id !== target)], foil);
+  const key = JSON.stringify([tab, what, p, asking, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h, tab === 'like' && like.asked()]);
+  $('life-word').replaceChildren(...viewer.run.tokens.map((_, q) => el('option', { value: q }, `${nameOf(viewer.nameAt(q, false))} (${q})`)));
+  $('life-word').value = p;
   $('life-picture').classList.toggle('is-dark', isDark());
   if (key !== asked) {
     asked = key;
     $('life-picture').classList.toggle('waits', tab === 'life');
-    find(what, p, target, width);
+    find(what, p, width);
   } else if (found) {
     paint();
   }
 }
 
-// Reads the part of the address: "pair,the second sentence", or of a life "best" or "1048,1163", answer
-// and foil. Null: not open.
-function read(part) {
+// Reads the part of the address: "pair,the second sentence", or "life"; null: not open. PARTOF returns others: the question.
+function read(part, partOf) {
+  asking = Object.fromEntries(['target', 'foil'].flatMap(name => partOf(name) === null ? [] : [[name, decodeURIComponent(partOf(name))]]));
   const [, own, text] = /^(pair|like|answer|words)(?:,(.*))?$/s.exec(part ?? '') ?? [];
   tab = own === 'words' ? '' : own ?? (part !== null ? 'life' : isMany() ? 'answer' : '');
   second = tab === 'like' || text === undefined ? null : decodeURIComponent(text);
   if (tab === 'like') like.read(text ?? '');
-  [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => tab === (isMany() ? 'answer' : '') ? [] : tab === '' ? ['life=words'] : tab === 'answer' ? ['life=answer'] : ['life=' + (tab === 'like' ? [tab, ...like.hashPart() === '' ? [] : [like.hashPart()]] : tab === 'pair' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
-  : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
+const hashParts = () => [...Object.entries(asking).map(([name, text]) => name + '=' + encodeURIComponent(text)), ...tabParts()];
+const tabParts = () => tab === (isMany() ? 'answer' : '') ? [] : tab === '' ? ['life=words'] : tab === 'answer' ? ['life=answer'] : ['life=' + (tab === 'like' ? [tab, ...like.hashPart() === '' ? [] : [like.hashPart()]] : tab === 'pair' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
+  : ['life']).join()];
 
 function make() {
   const tabs = Object.entries(TABS).map(([value, [name]]) => {
@@ -260,17 +290,14 @@ function make() {
     node.addEventListener('click', () => { tab = value; viewer.set({}); });
     return node;
   });
-  const select = (id, name, take) => {
-    const node = el('select', { id });
-    node.addEventListener('change', () => { take(node.value === '' ? null : Number(node.value)); viewer.set({}); });
-    return el('label', {}, t(name) + ' ', node);
-  };
+  const word = el('select', { id: 'life-word' });
+  word.addEventListener('change', () => viewer.set({ q: Number(word.value), k: -1 }));
   const picture = el('div', { id: 'life-picture' }), other = el('input', { id: 'life-second', class: 'live-input', dir: 'auto', autocomplete: 'off' });
   other.addEventListener('input', () => { second = other.value; viewer.set({}); });
+  $('stage-top').prepend(el('div', { id: 'life-line' }));
   $('stage-menu').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, ...tabs));
   $('stage-sentence').after(el('div', { id: 'stage-life', role: 'group' },
-    el('div', { id: 'life-asked' }, select('life-word', 'Word', q => viewer.set({ q, k: -1 })), select('life-answer', 'up to', id => { answer = id; }),
-      select('life-foil', 'instead of', id => { foil = id; }), el('label', {}, t('Second sentence') + ' ', other)),
+    el('div', { id: 'life-asked' }, el('label', {}, t('Word') + ' ', word), el('label', {}, t('Second sentence') + ' ', other)),
     picture, el('p', {}, el('span', { id: 'life-said', 'aria-hidden': 'true' }), ' ', el('span', { id: 'life-sum', role: 'status' }))));
   listen(picture);
   new ResizeObserver(() => { if (tab !== '' && found) draw(); }).observe(picture);

@@ -86,7 +86,7 @@ const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair ===
 
 // Returns the arguments of COMMAND with OPTIONS on the input WHAT, with the model of the page.
 const argsOf = (command, options, what) => [command, '-m', live.model,
-  ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
+  ...options.map(([name, value]) => value === '' && name !== 'foil' ? '--' + name : '--' + name + '=' + value),
   ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
   ...what.image === null && what.text !== null ? ['--', what.text] : []];
 
@@ -97,7 +97,7 @@ function commandOf(command, options, what) {
   const { text, image } = what, input = inputOf(what, pictures.get(image)?.name).flatMap(([name, value]) => ['--' + name, value]);
   const model = live.given === null ? [] : ['-m', live.given];
   return ['attn-cli', command, ...model,
-    ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name, value]),
+    ...options.flatMap(([name, value]) => value === '' && name !== 'foil' ? ['--' + name] : ['--' + name, value]),
     ...input, ...image !== null || text === null ? [] : text.startsWith('-') ? ['--', text] : [text]].map(quote).join(' ');
 }
 
@@ -737,17 +737,31 @@ async function drawingOf(options, what) {
   return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
-let answer = null; // {key, found}: the last picture of the heads that write most of a next word, and of what it is
+let answer = null; // {key, found}: the last picture of the parts of an answer, and of what it is
 
-// Returns the picture of the heads that write most of the next word of the text of WHAT, an SVG.
-function drawAnswer(what, width) {
-  answer = { key: JSON.stringify(what), found: findAnswer(what, width) };
+// Returns the options of a question: { at, target, foil }, of which each may be left out.
+const questionOptions = ({ at, target, foil }) => [...at === undefined ? [] : [['at', at]], ...target === undefined ? [] : [textOption('target', target)], ...foil === undefined ? [] : [textOption('foil', foil)]];
+
+// Returns the picture of the parts of the answer to QUESTION on the text of WHAT, an SVG.
+function drawAnswer(what, width, question = {}) {
+  const key = JSON.stringify([what, Math.floor(width), question]);
+  if (answer?.key !== key) {
+    const found = findAnswer(what, width, question);
+    found.catch(() => { if (answer?.key === key) answer = null; });
+    answer = { key, found };
+  }
   return answer.found;
 }
 
-async function findAnswer(what, width) {
+// Returns what the answer to QUESTION loses without each of HEADS.
+async function missingOf(what, question, heads) {
+  const { out } = await answerOf('ablate', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', heads.join()], ['metric', 'logit_diff'], ...questionOptions(question), ['json', '-']], what);
+  return Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, -row.change]));
+}
+
+async function findAnswer(what, width, question) {
   const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 10.5 : 12}`;
-  const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
+  const { file } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...questionOptions(question), ['figure', 'answer'], ['style', style], ['svg', 'drawn.svg']], what, 'file');
   return new DOMParser().parseFromString(new TextDecoder().decode(file), 'image/svg+xml').documentElement;
 }
 
@@ -782,7 +796,7 @@ async function showCircuit(place, what, text, answers) {
   place.scrollIntoView({ block: 'nearest' });
   const { page } = await answerOf('circuit', [...options, ['html', 'page.html']], { ...what, text: null }, 'page');
   attnQuestion.show(shown, attnPage.tableOf(page));
-  viewer.plates.mark();
+  viewer.lookAt.mark();
 }
 
 // Returns the 8,192 tokens that the model finds most likely after position QUERY, or at it for an encoder: [{ id, token }], the most
@@ -814,12 +828,12 @@ async function figureOf(what, head, lines, heads) {
   return (await answerOf('ablate', stripOptions(what, head, heads), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, drawAnswer, stored: viewer.plates.stored ? { svg: viewer.plates.stored, text: first.text } : null, hasModel: () => engine !== null,
+const life = attnLife({ viewer, t, drawingOf, drawAnswer, missingOf, stored: viewer.lookAt.stored ? { svg: viewer.lookAt.stored, text: first.text } : null, hasModel: () => engine !== null,
   pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likelyAt, embeddingsOf, textWith: textWithAt, nameOf, showCircuit: (...args) => showCircuit(...args).catch(tellOf) }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: (what, heads) => withoutHeads(what, {}, heads), stored: live.effects, figureOf, drawStrip, tellOf,
     commandFor: (what, head, heads) => commandOf('ablate', stripOptions(what, head, heads), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
-  runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
+  runs: () => [expected.after, expected.before ?? expected.after], toggle, toggleHead, tellOf });
 
 // Returns the options of --explain for a head.
 const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide|renormalize)$/.test(name)),
@@ -963,23 +977,23 @@ const textWith = token => viewer.given.predictions.is_in_place ? asked.text.repl
   : asked.source !== null && asked.text === '' ? token.trimStart() : asked.text + token;
 const write = token => change({ text: textWith(token) });
 
-const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
+const partOfHash = name => location.hash.slice(1).split('&').find(part => part.startsWith(name + '='))?.slice(name.length + 1) ?? null;
+const readLife = () => life.read(partOfHash('life'), partOfHash);
 
-// Returns the share of the answer that each of the eight heads writes, without its sign; null where the tool draws none.
-async function sharesOf(what) {
+// Returns the head that writes most of the answer; undefined where the tool draws none.
+async function largestHead(what) {
   try {
-    const svg = await (answer?.key === JSON.stringify(what) ? answer.found : drawAnswer(what, innerWidth));
-    return Object.fromEntries(attnPage.platesOf(svg).map(({ texts: [name, share] }) => [name.textContent, parseFloat(share.textContent.replace('\u2212', '')) / 100]));
+    return viewer.headAt(viewer.lookAt.headsOf(await drawAnswer(what, innerWidth))[0]);
   } catch (problem) {
     if (problem instanceof Superseded) throw problem;
-    return null;
+    return undefined;
   }
 }
 
 // Shows an example, with a head that has something to show there.
 async function begin(text) {
   await change({ ...noChanges(), text }, 'h=' + headHere());
-  const what = structuredClone(asked), { h } = state, found = await firstHead(await sharesOf(what) ?? await effectsOf(what));
+  const what = structuredClone(asked), { h } = state, found = await largestHead(what) ?? await firstHead(await effectsOf(what));
   if (isSame(what, asked) && state.h === h) viewer.set({ h: found });
 }
 
@@ -1023,7 +1037,7 @@ function effectsHere() {
   return life.isOfMany() && !isKnown ? NO_EFFECTS : effectsOf(expected.changes);
 }
 
-// Returns the head that opens the stage best, by the share of the answer that it writes, or its effect, EFFECTOF (head_mix.h).
+// Returns the head that opens the stage best, by the effects, EFFECTOF (head_mix.h).
 async function firstHead(effectOf) {
   const { heads } = viewer.run, aims = await stage.aimsAt(Infinity);
   const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, effectOf[at] ?? NaN]), heads.length);

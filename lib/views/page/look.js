@@ -7,6 +7,7 @@ const LEAST = 0.02, WIDEST = 0.9, DEEP = 3.6; // weight that has an arc; width o
 const stored = $('answer-svg') && inflate($('answer-svg').textContent).then(bytes => new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'image/svg+xml').documentElement);
 
 let svg = null, parts = new Map(), question = null; // the figure on the page, its parts by name, and what it asks
+let revive = null; // brings a head back that is off; null: it cannot
 const has = () => svg !== null;
 
 const signed = x => (Math.abs(x) < 0.05 ? '' : x < 0 ? '\u2212' : '') + Math.abs(x).toFixed(1);
@@ -27,9 +28,9 @@ function read(figure) {
 
 // --- The question -------------------------------------------------------------------------------
 
-// Returns the line of the question. With ASK target and foil are buttons, of which that named ACTIVE is framed.
-function lineOf(ask, active) {
-  const { at, target, foil, value } = question, name = (side, text) => ask ? el('button', { type: 'button', 'data-side': side, 'aria-pressed': String(active === side) }, el('bdi', {}, text)) : el('b', {}, el('bdi', {}, text));
+// Returns the line of the question ASKED. With ASK target and foil are buttons, of which that named ACTIVE is framed.
+function lineOf({ at, target, foil, value }, ask, active) {
+  const name = (side, text) => ask ? el('button', { type: 'button', 'data-side': side, 'aria-pressed': String(active === side) }, el('bdi', {}, text)) : el('b', {}, el('bdi', {}, text));
   const line = el('p', { id: 'question', 'data-at': at, 'data-target': target, 'data-foil': foil, 'data-value': value.toFixed(4), 'aria-live': 'polite' },
     el('bdi', {}, word(run().tokens[at])), ' \u2192 ', name('target', word(target)), ...foil === '' && !ask ? [] : [' ' + t('instead of') + ' ', name('foil', foil === '' ? t('nothing') : word(foil))],
     ' ', el('b', { class: 'value' }, signed(value)), ' ' + t(foil === '' ? 'above the mean logit' : 'logits'));
@@ -38,8 +39,8 @@ function lineOf(ask, active) {
 }
 
 // Returns the next words as buttons that fill the active side of the question; nothing is the last, and fills the foil.
-function nextOf(list, ask) {
-  const { target, foil } = question, button = (token, text, prob) => {
+function nextOf({ target, foil }, list, ask) {
+  const button = (token, text, prob) => {
     const node = el('button', { type: 'button', 'data-next': token, class: token === target ? 'target' : token === foil ? 'foil' : '' }, el('bdi', {}, text), ...prob === undefined ? [] : [' ', el('small', {}, (100 * prob).toFixed(1) + ' %')]);
     on(node, 'click', () => ask({ token }));
     return node;
@@ -55,7 +56,10 @@ function makeButtons() {
     if (!isHead(name)) continue;
     const frame = node.querySelector('rect').cloneNode(), say = [name, t('writes {}', signed(part.writes)), ...part.key === null ? [] : [t("looks at '{}', {}", word(run().tokens[part.key]), percent(part.weight))]];
     for (const pair of Object.entries({ class: 'plate', role: 'button', tabindex: 0, 'data-head': name, 'aria-label': say.join(', ') })) frame.setAttribute(...pair);
-    const choose = () => { if (headAt(name) !== undefined) set({ h: headAt(name) }); };
+    const choose = () => {
+      if (headAt(name) !== undefined) set({ h: headAt(name) });
+      if (part.isOff) revive?.(name);
+    };
     on(frame, 'click', choose);
     on(frame, 'keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); event.stopPropagation(); choose(); } });
     node.append(frame);
@@ -94,8 +98,8 @@ function cardOf(more, next) {
   const row = (title, ...content) => [el('dt', {}, t(title)), el('dd', {}, ...content)], sides = part && part.writesTarget !== null;
   return el('section', { id: 'card', 'aria-label': t('Head') }, el('h2', {}, t('Head {}', name), ...kind ? [' ', el('small', {}, t(kind))] : []),
     ...part && part.key !== null ? [el('p', {}, el('bdi', {}, t("'{}' looks at '{}', {}", word(run().tokens[question.at]), word(run().tokens[part.key]), percent(part.weight))))] : [],
-    el('dl', {}, ...part ? [...row('writes', t('{} of {} logits', signed(part.writes), signed(value)), ...sides ? [el('br'), el('small', {}, el('bdi', {}, word(target)), ' ' + signed(part.writesTarget) + ', ', el('bdi', {}, word(foil)), ' ' + signed(part.writesFoil))] : []),
-      ...part.missing === null ? [] : row('missing', t('{}: without it {} \u2192 {}', signed(part.missing), signed(value), signed(value - part.missing)))] : row('writes', t('not among the eight heads that write most'))),
+    el('dl', {}, ...part ? [...row('writes', part.isOff ? t('{} before it was off', signed(part.writes)) : t('{} of {} logits', signed(part.writes), signed(value)), ...sides ? [el('br'), el('small', {}, el('bdi', {}, word(target)), ' ' + signed(part.writesTarget) + ', ', el('bdi', {}, word(foil)), ' ' + signed(part.writesFoil))] : []),
+      ...part.missing === null || part.isOff ? [] : row('missing', t('{}: without it', signed(part.missing)) + ` ${signed(value)} \u2192 ${signed(value - part.missing)}`)] : row('writes', t('not among the eight heads that write most'))),
     el('p', { class: 'group' }, ...more), ...next.length > 0 ? [el('p', {}, el('small', {}, t('Next word')), ...next.flatMap(({ token, prob }) => [' ', el(token === target ? 'b' : 'span', {}, el('bdi', {}, word(token))), ' ', el('small', {}, (100 * prob).toFixed(1))]))] : []);
 }
 
@@ -116,8 +120,9 @@ function listOf() {
 
 // --- All of it ----------------------------------------------------------------------------------
 
-// Shows FIGURE in PLACE. Returns the nodes that do.
-function show(figure) {
+// Takes FIGURE as that of the page. A press on a head that is off calls BRING. Returns the nodes to show.
+function show(figure, bring = null) {
+  revive = bring;
   svg = document.importNode(figure, true);
   ({ question, parts } = read(svg));
   const title = titleOf(svg), { viewBox } = svg;
@@ -133,14 +138,13 @@ function show(figure) {
 
 // Marks the plate of the chosen head, and its row.
 function mark() {
-  if (!has()) return;
   const name = nameOf(state.h);
-  for (const plate of svg.querySelectorAll('.plate')) {
+  for (const plate of document.querySelectorAll('.plate')) {
     plate.classList.toggle('near', plate.dataset.head === name);
     plate.setAttribute('aria-pressed', String(plate.dataset.head === name));
   }
   for (const row of document.querySelectorAll('#parts [data-name]')) row.classList.toggle('near', row.dataset.name === name);
-  drawArcs();
+  if (has()) drawArcs();
 }
 
 const quote = text => "'" + text.replaceAll("'", "'\\''") + "'";
@@ -149,5 +153,18 @@ const quote = text => "'" + text.replaceAll("'", "'\\''") + "'";
 const commandOf = (model, text) => ['attn-cli run', ...model ? ['-m ' + model] : [], '--figure answer --svg FILE', '--target ' + quote(question.target), '--foil ' + quote(question.foil),
   ...question.at === run().tokens.length - 1 ? [] : ['--at ' + question.at], quote(text)].join(' ');
 
-return { stored, has, show, mark, lineOf, nextOf, cardOf, commandOf, asks: () => question };
+// Takes what is missing without heads, by their names.
+function addMissing(found) {
+  for (const [name, missing] of Object.entries(found)) {
+    const part = parts.get(name);
+    if (!part) continue;
+    part.missing = missing;
+    part.node.dataset.missing = missing.toFixed(4);
+  }
+  document.getElementById('parts')?.replaceWith(listOf());
+}
+
+const headsHere = () => [...parts.keys()].filter(isHead);
+
+return { stored, has, show, mark, lineOf, nextOf, cardOf, commandOf, addMissing, heads: headsHere, headsOf: figure => [...read(figure).parts.keys()].filter(isHead), questionOf: figure => read(figure).question, asks: () => question };
 };

@@ -779,7 +779,7 @@ function draw() {
   document.documentElement.dataset.view = state.v;
   $('answer')?.classList.toggle('is-dark', isDark());
   look?.mark();
-  $('look-card')?.replaceChildren(look.cardOf([button('look-matrix', 'Matrix', () => set({ v: 'matrix' }))], predictedAt(run, look.asks().at).slice(0, 5)));
+  if (isLooking()) $('look-card').replaceChildren(look.cardOf([button('look-matrix', 'Matrix', () => set({ v: 'matrix' }))], predictedAt(run, look.asks().at).slice(0, 5)));
   onDrawn();
 }
 
@@ -1039,7 +1039,7 @@ async function openLook() {
     draw();
   });
   document.documentElement.classList.add('looks');
-  $('top').prepend(look.lineOf());
+  $('top').prepend(look.lineOf(look.asks()));
   if (heading) heading.textContent = title;
   place.prepend(el('div', { id: 'answer-tabs', class: 'tabs', role: 'group', 'aria-label': 'Heads' }, tab('8 heads', false), tab('all ' + heads.length, true)), el('div', { id: 'answer' }, svg, list));
   place.append(el('p', { id: 'command' }, look.commandOf(run.model, run.text ?? '')));
