@@ -236,9 +236,9 @@ static enum attn_status set_key_mask(const struct attn_input *input, struct attn
                          ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_sequence_take_parts(const struct attn_input *input,
-                                          const struct attn_model *model,
-                                          struct attn_sequence *sequence, struct attn_error *err)
+/* Sets the types and the key mask of SEQUENCE, whose ids are read, from INPUT or the tokenizer. */
+static enum attn_status take_parts(const struct attn_input *input, const struct attn_model *model,
+                                   struct attn_sequence *sequence, struct attn_error *err)
 {
     if (input->pair && !attn_input_is_text(input))
         return attn_refuse(
@@ -333,7 +333,7 @@ enum attn_status attn_sequence_finish(const struct attn_request_reading *reading
     if (sequence->n == 0 && reading->example)
         attn_error_hint(err, "%s", reading->example);
     ATTN_TRY(status);
-    ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    ATTN_TRY(take_parts(input, model, sequence, err));
     if (model->sentence.omits_prompt && sequence->n_prompt > 0)
         ATTN_TRY(attn_sentences->omit_prompt(reading, tokenizer, sequence, err));
     if (tokenizer && sequence->ids)

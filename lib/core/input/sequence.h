@@ -119,12 +119,6 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
                                           const struct attn_model *model, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Sets the types and the key mask of SEQUENCE, from INPUT or from the tokenizer. Its ids must be
- * read before. */
-enum attn_status attn_sequence_take_parts(const struct attn_input *input,
-                                          const struct attn_model *model,
-                                          struct attn_sequence *sequence, struct attn_error *err);
-
 /* Checks that SEQUENCE, read from INPUT, has tokens, and at most MOST: the limit of MODEL, or if
  * MODEL is NULL, of the caller. */
 enum attn_status attn_sequence_check_length(const struct attn_sequence *sequence,

@@ -263,11 +263,13 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_of(attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name),
                              "metric", err);
-    if (answer->has_foil && answer->foil == answer->target &&
-        answer->foil_last == answer->target_last)
+    if (answer->has_foil &&
+        (answer->foil == ATTN_FOIL_NOTHING
+             ? attn_model_config(scope->model)->n_vocab == 1
+             : answer->foil == answer->target && answer->foil_last == answer->target_last))
         return attn_error_set(err, ATTN_INVALID,
                               "`target` and `foil` are the same, number %d: they differ by 0",
-                              answer->foil);
+                              answer->target);
     if (answer->metric == ATTN_ANSWER_CE && attn_model_config(scope->model)->is_encoder)
         return attn_error_set(err, ATTN_INVALID,
                               "metric 'ce' is of next tokens, and '%s' is an encoder, which "
@@ -305,18 +307,6 @@ static void check_spaces(const struct attn_answer_args *args, struct attn_answer
     }
 }
 
-/* Checks that the model has a mean of logits, which the foil '' is. */
-static enum attn_status check_nothing(const struct attn_answer_scope *scope, struct attn_error *err)
-{
-    const bool is_span = attn_model_config(scope->model)->task == ATTN_TASK_SPANS;
-
-    if (!is_span && attn_model_config(scope->model)->n_vocab > 1)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "`foil` '' is the mean of all logits, and '%s' %s",
-                          attn_quote_string(attn_model_name(scope->model)).text,
-                          is_span ? "answers with spans" : "has one");
-}
-
 /* Resolves NAMED, the target or the foil of ANSWER, as a token, a label or a span. *has is false if
  * the user named none. */
 static enum attn_status find_named(const struct named_token *named, struct attn_answer *answer,
@@ -326,13 +316,13 @@ static enum attn_status find_named(const struct named_token *named, struct attn_
     int32_t *first = is_foil ? &answer->foil : &answer->target;
     int32_t *last = is_foil ? &answer->foil_last : &answer->target_last;
 
-    if (is_foil && named->text && !*named->text) {
-        *has = true;
-        *first = ATTN_FOIL_NOTHING;
-        return check_nothing(&answer->of, err);
-    }
     if (attn_model_config(answer->of.model)->task == ATTN_TASK_SPANS)
         return find_span(&answer->of, named, has, first, last, err);
+    if (is_foil && named->text && !*named->text) {
+        *first = ATTN_FOIL_NOTHING;
+        *has = true;
+        return ATTN_OK;
+    }
     return find_token(&answer->of, named, has, first, err);
 }
 

@@ -37,8 +37,7 @@ enum attn_answer_metric {
 /* A question about a token. All fields may be 0. Borrowed. */
 struct attn_answer_args {
     enum attn_answer_metric metric;
-    const char *target, *foil; /* texts of one token each, or NULL; the foil "" is nothing: it has
-                                  the mean of all logits */
+    const char *target, *foil; /* texts of one token each, or NULL; foil "": the mean of logits */
     const int32_t *target_id,
         *foil_id; /* token ids instead of texts, for models without a tokenizer; or NULL */
     struct attn_number_list at; /* the position after which the token comes; not given: the last */

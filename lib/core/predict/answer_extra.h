@@ -22,8 +22,7 @@ struct attn_answer_scope {
     enum attn_special special; /* how special tokens in texts are parsed */
 };
 
-/* The foil '': the mean of all logits. */
-enum { ATTN_FOIL_NOTHING = -1 };
+enum { ATTN_FOIL_NOTHING = -1 }; /* the foil '': the mean of all logits */
 
 /* A question, resolved in a run. */
 struct attn_answer {

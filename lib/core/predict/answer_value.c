@@ -45,22 +45,17 @@ static double total_of(const float *logits, size_t n, size_t column)
     return largest + attn_log(sum);
 }
 
-/* Returns the mean of N logits. */
-static double mean_of(const float *logits, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += (double)logits[i];
-    return sum / (double)n;
-}
-
 /* Returns the logit of token or label FIRST, or of the span FIRST to LAST; of nothing, the mean. */
 static double logit_of(const struct attn_answer *answer, const float *logits, int32_t first,
                        int32_t last)
 {
+    const size_t n = config_of(answer)->n_vocab;
+    double sum = 0;
+
+    for (size_t i = 0; first == ATTN_FOIL_NOTHING && i < n; i++)
+        sum += (double)logits[i];
     if (first == ATTN_FOIL_NOTHING)
-        return mean_of(logits, config_of(answer)->n_vocab);
+        return sum / (double)n;
     if (!is_span(answer))
         return (double)logits[first];
     return (double)logits[2 * (size_t)first] + (double)logits[2 * (size_t)last + 1];

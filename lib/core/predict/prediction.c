@@ -98,17 +98,11 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
         n + continuations->n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
 }
 
-void attn_continuations_release(struct attn_continuations *continuations)
-{
-    for (size_t i = 0; i < continuations->n; i++)
-        attn_encoding_release(&continuations->encodings[i]);
-    attn_free(continuations->encodings);
-    *continuations = (struct attn_continuations){0};
-}
-
 void attn_answers_release(struct attn_answers *asked)
 {
-    attn_continuations_release(&asked->continuations);
+    for (size_t i = 0; i < asked->continuations.n; i++)
+        attn_encoding_release(&asked->continuations.encodings[i]);
+    attn_free(asked->continuations.encodings);
     attn_selection_free(asked->masks);
     *asked = (struct attn_answers){0};
 }

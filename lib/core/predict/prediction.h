@@ -29,7 +29,7 @@ static inline size_t attn_predict_n_label(const struct attn_request_predict *que
 /* Whether the logits of a position predict the token after it. */
 bool attn_predicts_next(const struct attn_config *config);
 
-/* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
+/* The tokens of each continuation. Initialize with = {0}; attn_answers_release frees them. */
 struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */
     size_t n;
@@ -58,8 +58,6 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
                                            const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err);
-
-void attn_continuations_release(struct attn_continuations *continuations);
 
 /* What attn_predict needs. The session has been fed the text and has logits. */
 struct attn_prediction_args {

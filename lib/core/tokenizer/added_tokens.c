@@ -144,8 +144,9 @@ void attn_search_release(struct attn_search *search)
     *search = (struct attn_search){0};
 }
 
-enum attn_status attn_search_find(const struct attn_search *search, const char *text, size_t size,
-                                  struct attn_search_hits *hits, struct attn_error *err)
+/* Sets HITS to all places of TEXT [size] where a word begins, each with its longest word. */
+static enum attn_status find_words(const struct attn_search *search, const char *text, size_t size,
+                                   struct attn_search_hits *hits, struct attn_error *err)
 {
     uint32_t node = 0, found;
 
@@ -343,8 +344,8 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
     const char *text = slice.layer->text;
     struct found_token found = {.end = slice.begin, .done = slice.begin};
 
-    ATTN_TRY(attn_search_find(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
-                              &scratch->hits, err));
+    ATTN_TRY(find_words(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
+                        &scratch->hits, err));
     /* Later stages do not run this stage again, so the list of hits stays valid. */
     for (size_t i = scratch->hits.n; i-- > 0;) {
         const struct attn_search_hit hit = scratch->hits.list[i];

@@ -61,10 +61,6 @@ struct attn_search_hits {
     size_t n, capacity;
 };
 
-/* Sets HITS to all places of TEXT [size] where a word begins, each with its longest word. */
-enum attn_status attn_search_find(const struct attn_search *search, const char *text, size_t size,
-                                  struct attn_search_hits *hits, struct attn_error *err);
-
 /* An added token, with its flags as in tokenizer.json. */
 struct attn_added_token {
     size_t begin, size; /* its content in `contents` */

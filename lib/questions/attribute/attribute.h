@@ -24,10 +24,8 @@
  *     sum                of all these parts
  *     model              the model's logit before a soft cap: equal but for rounding
  *
- * With a foil, attribution_target and attribution_foil are what the part adds to each of the two
- * logits; attribution is their difference. A logit has no zero: compare them with those of others.
- *
- * The effect of a head on later heads and MLPs is counted in the rows of those.
+ * With a foil, attribution_target and attribution_foil are what it adds to each logit. The effect
+ * of a head on later heads and MLPs is counted in the rows of those.
  *
  * With `score` the number is not a logit but the score s_ij that a head gives to a key, before a
  * soft cap. Query and key are maps of the stream, so with the scales of norms frozen s_ij is a sum
@@ -127,11 +125,10 @@ struct attn_score_cells {
 
 /* What a part adds to target and foil apart. */
 enum attn_attribute_sides {
-    ATTN_SIDES_LOGITS = 0, /* to each of the two logits */
-    ATTN_SIDES_MEAN = 1,   /* to each, against the mean of all logits */
-    ATTN_SIDES_NONE = 2    /* neither is computed */
+    ATTN_SIDES_LOGITS = 0, /* to each logit */
+    ATTN_SIDES_MEAN = 1,   /* to each logit minus the mean of all */
+    ATTN_SIDES_NONE = 2
 };
-
 struct attn_attribute_args {
     size_t size; /* size of this struct */
     /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:

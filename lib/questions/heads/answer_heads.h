@@ -8,15 +8,14 @@
  * that is no special token; the foil a word of the text that could stand there (answer_foil.h), or
  * nothing. Rows, the heads with the largest |writes| first:
  *
- *     part: 2.5, a head; then MLPs, embedding (with biases), other heads, sums of all not above
+ *     part: 2.5, a head; then MLPs, embedding (with biases), other heads: sums of all not above
  *     writes: what the part adds to the value directly (attribute/attribute.h), in logits
- *     missing: what the value loses if the head is switched off (ablate/ablate.h), in logits;
+ *     missing: what the value loses if the head is switched off (ablate/ablate.h), in logits,
  *         with ATTN_ANSWER_MISSING, unless its runs would take more than about two seconds
  *     position, token, weight: where the head looks hardest beside parks
  *     type: its kind
  *     writes_target, writes_foil: what the part adds to each of the two logits, against the mean of
  *         all; `writes` is their difference. With ATTN_ANSWER_SIDES and a foil
- *
  *     unchanged: with edits of the request, what the part writes without them. Heads are chosen and
  *         placed by the run without edits, whose default question is asked
  *
