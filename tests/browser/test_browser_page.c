@@ -304,7 +304,7 @@ START_TEST(all_heads_are_named_and_locked)
     assert_text("document.querySelectorAll('#heads .plate').length", "8");
     show_all_heads();
     assert_text("document.querySelectorAll('.thumb canvas').length", "32");
-    assert_text("document.querySelector('#card h2').textContent", "Head 2.1 broad");
+    assert_text("document.querySelector('#card h2').textContent", "Head 2.1 else");
     attn_browser_click_on(browser, "#thumb-13");
     attn_browser_point(browser, 2, 2);
     attn_browser_wait(browser, "location.hash == '#v=grid&h=1.5'");

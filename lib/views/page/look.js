@@ -22,7 +22,7 @@ const titleOf = figure => /Caption: (.*?[^ ])\. /s.exec(figure.querySelector('de
 function read(figure) {
   const { at, target, foil, value } = figure.querySelector('[data-value]').dataset;
   const list = [...figure.querySelectorAll('g[data-part]')].map(node => ({ node, name: node.dataset.part, ...Object.fromEntries(['writes', 'writesTarget', 'writesFoil', 'missing', 'key', 'weight']
-    .map(name => [name, node.dataset[name] === undefined ? null : Number(node.dataset[name])])), isOff: 'ghost' in node.dataset }));
+    .map(name => [name, node.dataset[name] === undefined ? null : Number(node.dataset[name])])), isOff: 'ghost' in node.dataset, kind: node.dataset.kind, hue: node.dataset.kind && node.querySelectorAll('rect')[1]?.getAttribute('fill') }));
   return { question: { at: Number(at), target, foil, value: Number(value) }, parts: new Map(list.sort((a, b) => isHead(b.name) - isHead(a.name) || isHead(a.name) && Math.abs(b.writes) - Math.abs(a.writes)).map(part => [part.name, part])) };
 }
 
@@ -79,7 +79,7 @@ async function drawArcs() {
   group.setAttribute('class', 'arcs');
   weights.forEach(({ x, y, weight }, i) => {
     const low = y + Math.min(DEEP * size, 1.2 * size + 0.14 * Math.abs(x - from.x)), path = document.createElementNS(figure.namespaceURI, 'path');
-    for (const pair of Object.entries({ d: `M${from.x} ${y}C${from.x} ${low} ${x} ${low} ${x} ${y}`, fill: 'none', stroke: typeOf(state.h).hue ?? '#5a636d', 'stroke-width': Math.max(0.7, WIDEST * size * weight) })) path.setAttribute(...pair);
+    for (const pair of Object.entries({ d: `M${from.x} ${y}C${from.x} ${low} ${x} ${low} ${x} ${y}`, fill: 'none', stroke: parts.get(name)?.hue ?? '#5a636d', 'stroke-width': Math.max(0.7, WIDEST * size * weight) })) path.setAttribute(...pair);
     group.append(path);
     if (i > 0) return;
     const label = document.createElementNS(figure.namespaceURI, 'text');
@@ -94,7 +94,7 @@ async function drawArcs() {
 
 // Returns the card of the chosen head: what it does here, the buttons MORE, and the NEXT words.
 function cardOf(more, next) {
-  const name = nameOf(state.h), part = parts.get(name), { target, foil, value } = question, kind = typeOf(state.h).name;
+  const name = nameOf(state.h), part = parts.get(name), { target, foil, value } = question, kind = part?.kind ?? typeOf(state.h).name;
   const row = (title, ...content) => [el('dt', {}, t(title)), el('dd', {}, ...content)], sides = part && part.writesTarget !== null;
   return el('section', { id: 'card', 'aria-label': t('Head') }, el('h2', {}, t('Head {}', name), ...kind ? [' ', el('small', {}, t(kind))] : []),
     ...part && part.key !== null ? [el('p', {}, el('bdi', {}, t("'{}' looks at '{}', {}", word(run().tokens[question.at]), word(run().tokens[part.key]), percent(part.weight))))] : [],
@@ -109,7 +109,7 @@ function listOf() {
     const row = el('tr', { 'data-name': name, ...isHead(name) ? { tabindex: 0, role: 'button' } : {} }, el('th', {}, name), el('td', {}, part.key === null ? '' : el('bdi', {}, word(run().tokens[part.key])), part.key === null ? '' : ', ' + percent(part.weight)),
       el('td', { class: 'number' }, signed(part.writes)), el('td', { class: 'number' }, part.missing === null ? '' : signed(part.missing)));
     if (isHead(name)) {
-      row.style.setProperty('--hue', typeOf(headAt(name))?.hue ?? 'transparent');
+      row.style.setProperty('--hue', part.hue ?? 'transparent');
       on(row, 'click', () => set({ h: headAt(name) }));
     }
     return row;
