@@ -83,6 +83,8 @@ bool asked_place(struct question *question, size_t first, size_t n)
 static enum attn_status check_answered(const struct question *question,
                                        const struct attn_error *failure, struct attn_error *err)
 {
+    if (failure->status == ATTN_NO_MEMORY)
+        return attn_error_copy(err, failure);
     if (!question->asked.is_used || question->request.predict.answer || question->asked.table ||
         question->tensors.look.figure == ATTN_FIGURE_ANSWER)
         return ATTN_OK;
@@ -126,7 +128,7 @@ enum attn_status asked_open(struct question *question, struct attn_error *err)
     look.font_size = 11;
     if (attn_table_picture_write(asked->table, &picture, &look, &output, &failure) == ATTN_OK)
         question->tensors.look.opening = asked->drawn;
-    return ATTN_OK;
+    return check_answered(question, &failure, err);
 }
 
 enum attn_status asked_draw(struct question *question, struct attn_error *err)

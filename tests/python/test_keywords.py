@@ -45,7 +45,8 @@ ELSEWHERE = {
     "Result.measures of Model.map": "attend --measures",
     "Model.map": "run --tower",
     "Table.sort, where and select of what attend gives": "attend --sort attend --limit attend --where attend --columns",
-    "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
+    "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites "
+                                       "generate --target generate --foil generate --at",
     "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --npz",
     "dropout_mask": "attend --keep",

@@ -666,6 +666,8 @@ ATTN_CIRCUIT_EAP_IG = 0
 ATTN_CIRCUIT_EAP = 1
 ATTN_CIRCUIT_EAP_IG_RIEMANN = 2
 ATTN_N_CIRCUIT_METHOD = 3
+ATTN_ANSWER_SIDES = 1
+ATTN_ANSWER_MISSING = 2
 ATTN_EXAMPLES_MAX = 0
 ATTN_EXAMPLES_MEAN = 1
 ATTN_LENS_ENTROPY = 1
@@ -2874,7 +2876,7 @@ FUNCTIONS = {
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff_sum_init": (POINTER(attn_diff_sum), [POINTER(attn_diff_sum), c_size_t]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
-    "attn_answer_heads": (c_int, [c_void_p, POINTER(attn_request), c_bool, POINTER(c_void_p), POINTER(attn_table_picture), POINTER(attn_error)]),
+    "attn_answer_heads": (c_int, [c_void_p, POINTER(attn_request), c_uint, POINTER(c_void_p), POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_examples": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_examples_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),

@@ -488,7 +488,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
 
     def perform(name, *made):
         try:
-            interruptible(lambda: call(name, host.pointer, byref(request.struct), *map(byref, made)), host.cancel)
+            interruptible(lambda: call(name, host.pointer, byref(request.struct), *made), host.cancel)
         except Exception:
             raise_problem(*request.edits)
             raise
@@ -497,12 +497,12 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         lib.attn_request_fill_page(host.pointer, byref(request.struct))
         result = c.attn_result()
-        perform("attn_run_request", result)
+        perform("attn_run_request", byref(result))
         lib.attn_result_release(byref(result))
 
     def write_answer(output):
         table, shown = c_void_p(), c.attn_table_picture()
-        perform("attn_answer_heads", table, shown)
+        perform("attn_answer_heads", c.ATTN_ANSWER_SIDES | c.ATTN_ANSWER_MISSING, byref(table), byref(shown))
         try:
             call("attn_table_picture_write", table, byref(shown), byref(picture), byref(output))
         finally:

@@ -233,7 +233,7 @@ static enum attn_status find_parts(const struct attn_request *plain,
 static size_t find_head(const struct answer *answer, size_t i)
 {
     size_t found = SIZE_MAX;
-    double above = INFINITY;
+    double above = (double)INFINITY;
 
     for (size_t n = 0; n <= i; n++) {
         const size_t last = found;
@@ -298,20 +298,27 @@ static struct attn_cell cell_of(double number)
     return isnan(number) ? (struct attn_cell){0} : attn_cell_real(number);
 }
 
-/* Appends a row named PART: head number W, or SIZE_MAX and the sums PLACE, SIDES and BASE of
- * others. */
-static enum attn_status append(struct answer *answer, const char *part, size_t w,
-                               const struct attn_circuit_place *place, const struct sides *sides,
-                               double base, struct attn_error *err)
+/* A row: of a head, or of several. */
+struct group {
+    const char *name;
+    struct attn_circuit_place place;
+    struct sides sides;
+    double base;
+};
+
+/* Appends the row of GROUP, whose loss changes the answer by MISSING; NAN is not measured. */
+static enum attn_status append(struct answer *answer, const struct group *group, double missing,
+                               struct attn_error *err)
 {
-    struct attn_cell cells[N_COLUMN] = {
-        [PART] = attn_cell_string(part),
-        [WRITES] = attn_cell_real(place->sum),
-        [MISSING] = cell_of(w < SIZE_MAX ? answer->missing[w] : (double)NAN),
-        [WEIGHT] = cell_of(place->weight),
-        [OF_TARGET] = cell_of(sides->target),
-        [OF_FOIL] = cell_of(sides->foil),
-        [UNCHANGED] = cell_of(answer->is_edited ? base : (double)NAN)};
+    const struct attn_circuit_place *place = &group->place;
+    struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(group->name),
+                                        [WRITES] = attn_cell_real(place->sum),
+                                        [MISSING] = cell_of(missing),
+                                        [WEIGHT] = cell_of(place->weight),
+                                        [OF_TARGET] = cell_of(group->sides.target),
+                                        [OF_FOIL] = cell_of(group->sides.foil),
+                                        [UNCHANGED] =
+                                            cell_of(answer->is_edited ? group->base : (double)NAN)};
 
     if (!isnan(place->weight)) {
         cells[POSITION] = attn_cell_integer((int64_t)place->key);
@@ -321,14 +328,6 @@ static enum attn_status append(struct answer *answer, const char *part, size_t w
         cells[TYPE] = attn_cell_string(attn_head_kind_shown(place->kind)->name);
     return attn_table_append(answer->table, cells, N_COLUMN, err);
 }
-
-/* A row of several parts. */
-struct group {
-    const char *name;
-    struct attn_circuit_place place;
-    struct sides sides;
-    double base;
-};
 
 static void add(const struct answer *answer, size_t w, int sign, struct group *group)
 {
@@ -355,13 +354,13 @@ static enum attn_status list(struct answer *answer, struct attn_error *err)
         char name[ATTN_WIRE_NODE_NAME_SIZE];
 
         attn_wire_node_name(&answer->edges.writers[w], name);
-        ATTN_TRY(
-            append(answer, name, w, &answer->places[w], &answer->sides[w], answer->base[w], err));
+        const struct group head = {name, answer->places[w], answer->sides[w], answer->base[w]};
+
+        ATTN_TRY(append(answer, &head, answer->missing[w], err));
         add(answer, w, -1, &groups[2]);
     }
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        ATTN_TRY(append(answer, groups[i].name, SIZE_MAX, &groups[i].place, &groups[i].sides,
-                        groups[i].base, err));
+        ATTN_TRY(append(answer, &groups[i], (double)NAN, err));
     return ATTN_OK;
 }
 

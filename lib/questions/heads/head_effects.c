@@ -71,6 +71,7 @@ static enum attn_status find_direct(const struct attn_heads_run *heads,
 
     args.answer = heads->args->answer;
     args.answer.metric = ATTN_ANSWER_AUTO; /* a logit has none */
+    args.sides = ATTN_SIDES_NONE;
     ATTN_TRY(attn_attribute(heads->frame.host, request, &args, &table, err));
     copy_heads(heads, table, "attribution", ATTN_HEAD_DIRECT);
     attn_table_free(table);

@@ -408,9 +408,10 @@ static void place_heads(struct look *look, double top)
         else
             for (const struct plate *other = look->plates; other < plate; other++)
                 first = other->layer == plate->layer ? fmin(first, other->box.y) : first;
-        for (; isnan(x); first += look->plate_height + NEAR) {
+        while (isnan(x)) {
             x = find_x(look, look->plates, i, first, wanted, right);
             plate->box.y = first;
+            first += look->plate_height + NEAR;
         }
         plate->box.x = x;
         y = fmax(y, plate->box.y);
@@ -555,17 +556,22 @@ static void add_dashes(struct attn_figure_pen *pen, const struct attn_route_box 
 {
     enum { DASH = 4 };
     const double right = box->x + box->width, low = box->y + box->height;
+    double x = box->x, y = box->y;
 
-    for (double x = box->x; x < right; x += 2 * DASH)
+    while (x < right) {
         for (int i = 0; i < 2; i++)
             attn_figure_add_line(pen, (double[]){x, i ? low : box->y},
                                  (double[]){fmin(x + DASH, right), i ? low : box->y}, 1,
                                  pen->faint);
-    for (double y = box->y; y < low; y += 2 * DASH)
+        x += 2 * DASH;
+    }
+    while (y < low) {
         for (int i = 0; i < 2; i++)
             attn_figure_add_line(pen, (double[]){i ? right : box->x, y},
                                  (double[]){i ? right : box->x, fmin(y + DASH, low)}, 1,
                                  pen->faint);
+        y += 2 * DASH;
+    }
 }
 
 static void add_plate(struct attn_figure_pen *pen, const struct look *look,
