@@ -120,14 +120,14 @@ enum attn_status asked_open(struct question *question, struct attn_error *err)
                       (is_drawn ? ATTN_ANSWER_SIDES : 0) | ATTN_ANSWER_MISSING, &asked->table,
                       &picture, &failure);
     question->tensors.look.answer = asked->table;
-    if (!is_drawn || !asked->table || attn_sink_create_memory(&asked->drawn, &failure) != ATTN_OK)
-        return check_answered(question, &failure, err);
-    const struct attn_output output = {.format = attn_format_find("svg"), .sink = asked->drawn};
+    if (is_drawn && asked->table && attn_sink_create_memory(&asked->drawn, &failure) == ATTN_OK) {
+        const struct attn_output output = {.format = attn_format_find("svg"), .sink = asked->drawn};
 
-    look.figure_width = 620;
-    look.font_size = 11;
-    if (attn_table_picture_write(asked->table, &picture, &look, &output, &failure) == ATTN_OK)
-        question->tensors.look.opening = asked->drawn;
+        look.figure_width = 620;
+        look.font_size = 11;
+        if (attn_table_picture_write(asked->table, &picture, &look, &output, &failure) == ATTN_OK)
+            question->tensors.look.opening = asked->drawn;
+    }
     return check_answered(question, &failure, err);
 }
 

@@ -1693,22 +1693,22 @@ START_TEST(ribbons_are_pressed_by_keyboard)
                 "true");
     free(attn_browser_text(browser,
                            "document.querySelector('#life-picture [tabindex=\"0\"]').focus()"));
-    assert_text(FOCUSED, "MLP 3 writes +8.69");
+    assert_text(FOCUSED, "MLP 3 writes +9.18");
     attn_browser_key(browser, "ArrowLeft", 0);
     attn_browser_key(browser, "ArrowDown", 0);
     attn_browser_key(browser, "ArrowUp", 0);
     assert_text(FOCUSED ".startsWith('head 3.')", "true");
     attn_browser_key(browser, "ArrowUp", 0);
-    assert_text(FOCUSED, "MLP 3 writes +8.69");
+    assert_text(FOCUSED, "MLP 3 writes +9.18");
     attn_browser_key(browser, " ", 0);
     attn_browser_wait(browser, FOCUSED " === 'MLP 3, removed'");
     attn_browser_wait(browser, "attnLive.isDone()");
     assert_text(ID("life-said") ".textContent", "MLP 3, removed");
     assert_text("location.hash.endsWith('rescale=mlp_out%3A3%404%3D0')", "true");
     attn_browser_key(browser, "Enter", 0);
-    attn_browser_wait(browser, FOCUSED " === 'MLP 3 writes +8.69'");
+    attn_browser_wait(browser, FOCUSED " === 'MLP 3 writes +9.18'");
     attn_browser_wait(browser, "attnLive.isDone()");
-    ADDS_UP(keys);
+    ADDS_UP("--foil", "", keys);
     free(attn_browser_text(browser, "(" ID("life-word") ".value = 1, " ID(
                                         "life-word") ".dispatchEvent(new Event('change')))"));
     attn_browser_wait(browser, "document.querySelector('#life-picture title').textContent"
