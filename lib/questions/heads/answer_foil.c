@@ -145,9 +145,8 @@ int32_t attn_next_target(const struct attn_next_words *next)
     return next->ranked[i < next->n_vocab ? i : 0].id;
 }
 
-static enum attn_status choose(const struct attn_next_words *next, int32_t target,
-                               const struct attn_buffer *text, float *logits, int32_t *foil,
-                               struct attn_error *err)
+static enum attn_status choose(const struct attn_next_words *next, int32_t target, float *logits,
+                               int32_t *foil, struct attn_error *err)
 {
     const struct form of_target = form_of_token(next, target);
     const double least = (double)next->logits[target] + log(1e-4);
@@ -159,7 +158,7 @@ static enum attn_status choose(const struct attn_next_words *next, int32_t targe
 
         if (id == target || !form.is_word || form.n_letter < (form.is_unspaced ? 2 : 3) ||
             form.has_capital != of_target.has_capital || form.has_space != of_target.has_space ||
-            next->ranked[i].logit < least || !has_word(text, &form))
+            next->ranked[i].logit < least || !has_word(next->text, &form))
             continue;
         ATTN_TRY(is_function_word(next, id, logits, &is_skipped, err));
         *foil = id;
@@ -173,19 +172,10 @@ static enum attn_status choose(const struct attn_next_words *next, int32_t targe
 enum attn_status attn_next_foil(const struct attn_next_words *next, int32_t target, int32_t *foil,
                                 struct attn_error *err)
 {
-    struct attn_buffer text = {0};
     float *logits;
     enum attn_status status = ATTN_ALLOC(logits, N_AT_ONCE * next->n_vocab, err);
 
-    for (size_t i = 0; i < attn_asked_n(next->run); i++) {
-        const struct attn_cell token = attn_asked_token(next->run, i);
-
-        if (token.type == ATTN_VALUE_TEXT)
-            attn_buffer_append(&text, token.text, token.size);
-    }
-    ATTN_THEN(status, attn_buffer_check(&text, err));
-    ATTN_THEN(status, choose(next, target, &text, logits, foil, err));
+    ATTN_THEN(status, choose(next, target, logits, foil, err));
     attn_free(logits);
-    attn_buffer_release(&text);
     return status;
 }

@@ -4,12 +4,14 @@
 #include "frame/asked.h"
 #include "predict/logits.h"
 
+struct attn_buffer;
 struct attn_session;
 
 /* What the model says after one position, and before. All borrowed. */
 struct attn_next_words {
     const struct attn_run *run;
     struct attn_session *session;     /* fed RUN, with logits after all positions */
+    const struct attn_buffer *text;   /* of all tokens */
     size_t position;                  /* the next words are those after it */
     const float *logits;              /* [n_vocab] after `position` */
     const struct attn_scored *ranked; /* [n_vocab] the most probable first */

@@ -62,12 +62,13 @@ struct answer {
     struct attn_circuit_place *places; /* [n] owns; with what they write */
     struct sides *sides;               /* [n] owns */
     double *missing;                   /* [n] owns; NaN: unknown */
-    double *base;              /* [n] owns; what parts write without the edits of the request */
-    bool is_edited;            /* the request has edits */
-    struct attn_buffer tokens; /* owns; the text of all tokens, */
-    int64_t *ends;             /* [T] owns; and where each ends in it */
-    struct attn_table *table;  /* owns */
-    double sum;                /* of all that is written */
+    double *base; /* [n] owns; what parts write without the edits of the request */
+    size_t heads[MOST_HEADS], n_head; /* the parts that have rows, the largest first */
+    bool is_edited;                   /* the request has edits */
+    struct attn_buffer tokens;        /* owns; the text of all tokens, */
+    int64_t *ends;                    /* [T] owns; and where each ends in it */
+    struct attn_table *table;         /* owns */
+    double sum;                       /* of all that is written */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -107,8 +108,11 @@ static enum attn_status find_words(struct attn_session *session, struct answer *
 {
     struct attn_answer_args *asked = &answer->asked;
     const size_t n = attn_model_config(attn_asked_model(answer->run))->n_vocab;
-    struct attn_next_words next = {
-        .run = answer->run, .session = session, .position = (size_t)answer->position, .n_vocab = n};
+    struct attn_next_words next = {.run = answer->run,
+                                   .session = session,
+                                   .text = &answer->tokens,
+                                   .position = (size_t)answer->position,
+                                   .n_vocab = n};
     struct attn_scored *ranked = NULL;
     struct attn_answer found;
     float *logits;
@@ -228,30 +232,24 @@ static enum attn_status find_parts(const struct attn_request *plain,
     return split(request, has_sides, answer, err);
 }
 
-/* Returns the head with the I-th largest |writes| without edits, of those that write anything;
- * SIZE_MAX: none. */
-static size_t find_head(const struct answer *answer, size_t i)
+/* Finds the heads with the largest |writes| without edits, of those that write anything. */
+static void find_heads(struct answer *answer)
 {
-    size_t found = SIZE_MAX;
-    double above = (double)INFINITY;
+    for (size_t w = 1; w < answer->n; w++) {
+        const double size = fabs(answer->base[w]);
+        size_t i = answer->n_head;
 
-    for (size_t n = 0; n <= i; n++) {
-        const size_t last = found;
-
-        found = SIZE_MAX;
-        for (size_t w = 1; w < answer->n; w++) {
-            const double size = fabs(answer->base[w]);
-            const bool is_next = size < above || (size == above && last != SIZE_MAX && w > last);
-
-            if (answer->edges.writers[w].kind == ATTN_WIRE_NODE_HEAD && size > 0 && is_next &&
-                (found == SIZE_MAX || size > fabs(answer->base[found])))
-                found = w;
-        }
-        if (found == SIZE_MAX)
-            return SIZE_MAX;
-        above = fabs(answer->base[found]);
+        if (answer->edges.writers[w].kind != ATTN_WIRE_NODE_HEAD || !(size > 0))
+            continue;
+        while (i > 0 && size > fabs(answer->base[answer->heads[i - 1]]))
+            i--;
+        if (i == MOST_HEADS)
+            continue;
+        answer->n_head += answer->n_head < MOST_HEADS;
+        memmove(answer->heads + i + 1, answer->heads + i,
+                (answer->n_head - 1 - i) * sizeof *answer->heads);
+        answer->heads[i] = w;
     }
-    return found;
 }
 
 /* Finds what the question loses without each of the heads that are listed, by a run from its layer
@@ -270,9 +268,9 @@ static enum attn_status find_missing(const struct attn_request *given, struct an
     char heads[MOST_HEADS * ATTN_WIRE_NODE_NAME_SIZE + MOST_HEADS] = "";
     double sum = 0;
 
-    for (size_t i = 0, w; i < MOST_HEADS && (w = find_head(answer, i)) < SIZE_MAX; i++) {
+    for (size_t i = 0; i < answer->n_head; i++) {
         char name[ATTN_WIRE_NODE_NAME_SIZE];
-        const struct attn_wire_node *node = &answer->edges.writers[w];
+        const struct attn_wire_node *node = &answer->edges.writers[answer->heads[i]];
 
         attn_wire_node_name(node, name);
         snprintf(heads + strlen(heads), sizeof heads - strlen(heads), "%s%s", i > 0 ? "," : "",
@@ -350,7 +348,8 @@ static enum attn_status list(struct answer *answer, struct attn_error *err)
         answer->sum += answer->places[w].sum;
         add(answer, w, 1, &groups[w == 0 ? 1 : kind == ATTN_WIRE_NODE_HEAD ? 2 : 0]);
     }
-    for (size_t i = 0, w; i < MOST_HEADS && (w = find_head(answer, i)) < SIZE_MAX; i++) {
+    for (size_t i = 0; i < answer->n_head; i++) {
+        const size_t w = answer->heads[i];
         char name[ATTN_WIRE_NODE_NAME_SIZE];
 
         attn_wire_node_name(&answer->edges.writers[w], name);
@@ -427,13 +426,14 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
         attn_before_n_own(attn_run_before(answer->run).before) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'`figure answer`' shows the heads of one query of a text alone");
+    ATTN_TRY(list_tokens(answer, err));
     ATTN_TRY(find_position(&request, answer, err));
     request.selection.queries = plain.selection.queries = (struct attn_number_list){0};
     ATTN_TRY(find_parts(&plain, &request, more & ATTN_ANSWER_SIDES, answer, err));
+    find_heads(answer);
     if (more & ATTN_ANSWER_MISSING)
         ATTN_TRY(find_missing(&request, answer, err));
     ATTN_TRY(list(answer, err));
-    ATTN_TRY(list_tokens(answer, err));
     const struct attn_cell facts[] = {
         name_of(answer, answer->target, ids[0]),
         name_of(answer, answer->foil, ids[1]),

@@ -82,13 +82,6 @@ static struct attn_cell cell_of(const struct look *look, const struct plate *pla
     return attn_table_cell(look->table, plate->row, look->columns[column]);
 }
 
-static double fact(const struct attn_table *table, const char *name)
-{
-    const struct attn_cell cell = attn_table_fact(table, name);
-
-    return cell.type == ATTN_VALUE_REAL ? cell.real : (double)NAN;
-}
-
 /* Returns the text of token I [*n]. */
 static const char *token_of(const struct look *look, size_t i, size_t *n)
 {
@@ -209,9 +202,8 @@ static enum attn_status read_parts(struct attn_figure_pen *pen, struct look *loo
 static bool is_repeated(const struct look *look, size_t i)
 {
     size_t n, m;
-    const char *text = attn_text_trim(token_of(look, i, &n), &(size_t){0}), *own;
+    const char *own = token_of(look, i, &n), *text;
 
-    own = token_of(look, i, &n);
     own = attn_text_trim(own, &n);
     if (n < 2 || attn_metric_is_punctuation(own, n))
         return false;
@@ -727,7 +719,7 @@ static struct look read_table(const struct attn_table *table)
                         .tokens = attn_table_fact(table, "tokens"),
                         .ends = attn_table_fact(table, "ends"),
                         .at = attn_table_fact(table, "position").integer,
-                        .sum = fact(table, "sum")};
+                        .sum = attn_table_fact(table, "sum").real};
 
     for (int i = 0; i < 5; i++)
         look.columns[i] = attn_table_find(table, names[i]);
