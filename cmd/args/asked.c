@@ -9,7 +9,7 @@
 
 const double asked_most = 2e11;
 
-/* The module of a live page shows the plates first; the page asks `ablate` for what is missing. */
+/* The module draws plates at once; its page then asks `ablate` for what is missing. */
 #ifdef __wasm__
 static const unsigned missing = 0;
 #else

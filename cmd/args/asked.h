@@ -1,5 +1,5 @@
-/* asked.h - the question of a figure, a page or the first screen: what --target, --foil and --at
- * ask of the next token, or what is asked by default (heads/answer_heads.h). */
+/* asked.h - the question about the next token that a figure, a page or the first screen answers.
+ * --target, --foil and --at ask it; heads/answer_heads.h has the default. */
 #pragma once
 
 #include "attn.h"

@@ -97,6 +97,6 @@ double attn_first_head_rank(double look, double effect);
 double attn_first_head_effect(const struct attn_table *effects, const struct attn_location *at);
 
 /* Returns how well the head AT opens a view of an ANSWER, the table of attn_answer_heads or NULL,
- * for comparison: the eight heads by what they write, then others by their LOOK. */
+ * for comparison. Heads of the table come first, by what they write; the others by their LOOK. */
 double attn_first_head_of(const struct attn_table *answer, const struct attn_location *at,
                           double look);

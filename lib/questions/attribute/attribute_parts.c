@@ -417,7 +417,7 @@ static void find_column(struct logit_split *split)
     const struct attn_matrix *unembed = &split->weights->unembed.weight;
 
     memset(split->column, 0, d * sizeof *split->column);
-    for (int i = 0; i < 2; i++) { /* the target, and what is taken from it */
+    for (int i = 0; i < 2; i++) { /* the first logit, and the one that is subtracted */
         const double sign = own.signs[i];
         const int32_t id = own.ids[i];
 

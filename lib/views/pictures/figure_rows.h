@@ -21,7 +21,7 @@
     X(ATTN_FIGURE_UNDER, "under", under,                                                           \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_PAGE,                           \
       "one query in all heads: each head is a tile under the word at which it looks most")         \
-    X(ATTN_FIGURE_ANSWER, "answer", look,                                                       \
+    X(ATTN_FIGURE_ANSWER, "answer", look,                                                          \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_PAGE,    \
       "the eight heads that write most of the next word, above the words at which they look")      \
     X(ATTN_FIGURE_ARCS, "arcs", arcs, ATTN_FIGURE_OF_RUN,                                          \
